@@ -53,7 +53,7 @@ class ATOLL_API Requests : public detail::TeamOperations<Requests> {
     /// Waits until all is done. A limit of 0 s is ATOLL_WAIT_TIMEOUT, by default none. After
     /// Error(interrupted) the collectives go on.
     void wait(double timeout_s = 0);
-    /// Describes the collective that was started last: "reduce, non-blocking call 3 of the world team,
+    /// Describes the collective that was started last: "sum_reduce, non-blocking call 3 of the world team,
     /// started at solver.cpp:12 (main+0x4f)". Empty if none was started.
     std::string latest() const;
     /// Waits, in the background, until all members have arrived.

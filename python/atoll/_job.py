@@ -465,14 +465,15 @@ def _keep_ignored() -> None:
 
     What it left undone may be what other PEs wait for. Reports of hangs then name its line.
     """
-    unraisable, of_thread = sys.unraisablehook, threading.excepthook
+    unraisable = sys.unraisablehook
+    of_thread: Callable[[threading.ExceptHookArgs], object] = threading.excepthook
 
     def keep(kind: type[BaseException] | None, trace: TracebackType | None) -> None:
         if kind is not None and not issubclass(kind, SystemExit):
             with contextlib.suppress(Exception):  # the interpreter may be ending
                 _atoll._ignored(kind.__name__ + _place_of(trace))
 
-    def on_unraisable(error: "sys.UnraisableHookArgs") -> None:
+    def on_unraisable(error: sys.UnraisableHookArgs) -> None:
         keep(error.exc_type, error.exc_traceback)
         unraisable(error)
 

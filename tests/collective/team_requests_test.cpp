@@ -384,7 +384,7 @@ TEST(TeamRequests, ThatOutliveTheirJobFailAndUseNoMemoryOfIt) {
                                      unused->sum_reduce(std::span(&sum, 1), std::span(&mine, 1));
                                  }),
                                  {call == 0 ? "PE 0 has finalized its job, and a collective was not done: "
-                                              "reduce, non-blocking call 1 of the world team"
+                                              "sum_reduce, non-blocking call 1 of the world team"
                                             : "The job of this team has been finalized",
                                   call == 0 ? "Wait for requests before finalize." : "starts no reduce"});
             EXPECT_TRUE(polled->test()) << "the error was reported";

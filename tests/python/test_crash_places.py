@@ -55,7 +55,9 @@ def test_the_line_of_a_crash_is_named(job: Job, name: str) -> None:
     line = next(i for i, text in enumerate(code.splitlines(), 2) if "if me == 1" in text)
     done = job(code, 3, ok=False)
     assert done.returncode > 128
-    assert re.search(rf"^atoll run: PE 1 was killed by SIG\w+ \(.*\) at program.py:{line}, ", done.stderr, re.M), done.stderr
+    assert re.search(
+        rf"^atoll run: PE 1 was killed by SIG\w+ \(.*\) at program.py:{line}, ", done.stderr, re.M
+    ), done.stderr
 
 
 IGNORED = {

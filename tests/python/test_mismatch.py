@@ -96,8 +96,8 @@ def test_a_barrier_on_one_and_a_reduction_on_another(job: Job) -> None:
             def reduction():
                 atoll.sum_reduce(np.ones(3), team=team)
             lines = [f"program.py:{call.__code__.co_firstlineno + 1}" for call in (barrier, reduction)]
-            differ(reduction if me == 1 else barrier, "barrier() at", "reduce(bytes=24", *lines,
-                   named=["PE 1 called reduce"])
+            differ(reduction if me == 1 else barrier, "barrier() at", "sum_reduce(bytes=24", *lines,
+                   named=["PE 1 called sum_reduce"])
             try:
                 team.barrier()
             except atoll.CollectiveMismatch as error:

@@ -48,12 +48,16 @@ def collective(_: object) -> None:
 
 def test_a_future_that_runs_out_of_time_tells_why(shared: atoll.Pool) -> None:
     future = shared.submit(collective, 0)
-    with pytest.raises(TimeoutError, match=r"One task runs on one PE, and a collective call needs all of its team") as told:
+    with pytest.raises(
+        TimeoutError, match=r"One task runs on one PE, and a collective call needs all of its team"
+    ) as told:
         future.result(timeout=2)
     line = collective.__code__.co_firstlineno + 1
-    place = rf"PE [01] is between calls of the pool, and PE [01] waits for it in barrier at test_pool.py:{line}"
+    place = (
+        rf"PE [01] is between calls of the pool, and PE [01] waits for it in barrier at test_pool.py:{line}"
+    )
     assert re.search(place, str(told.value)), told.value
-    with pytest.raises(TimeoutError, match="^$"):
+    with pytest.raises(TimeoutError, match=r"^$"):
         future.result(timeout=0.01)  # a program that only looks gets no report
     shared.interrupt()
     assert isinstance(future.exception(timeout=60), KeyboardInterrupt)

@@ -25,8 +25,8 @@ bool is_standard(std::string_view file);
 /// leaves no exception.
 CallerLine caller_line();
 
-/// The line of the innermost frame, without folders: "ring.py:12". That of caller_line() if the frame is of the
-/// package, which takes longer. Needs the GIL; leaves no exception.
+/// The line of the innermost frame, without folders: "ring.py:12". That of caller_line() if the frame is of
+/// the package, which takes longer. Needs the GIL; leaves no exception.
 std::string calling_line();
 
 }  // namespace atl::python

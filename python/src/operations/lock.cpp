@@ -60,13 +60,14 @@ class NotedLines {
     bool notes_ = true;
     std::uint64_t since_ns_ = 0;
 };
-NotedLines noted_lines;  // used with the GIL
+thread_local NotedLines noted_lines;
 
 /// Notes the line that has acquired a lock, for reports.
 void note_line(const PyLock& lock) {
     if (!noted_lines.takes_next()) return;
     const std::string site = calling_line();
-    atl::detail::note_holder(*g.job, reinterpret_cast<const std::int64_t*>(lock.block().address), nullptr, site);
+    atl::detail::note_holder(*g.job, reinterpret_cast<const std::int64_t*>(lock.block().address), nullptr,
+                             site);
 }
 
 /// OpenSHMEM's own calls, for atoll.shmem; `called` is the name of the user's call.

@@ -74,8 +74,9 @@ struct Request {
 std::string repr(const Request& request) {
     const Started& started = *request.started;
     const char* const state = started.failure ? "failed" : started.is_finished ? "done" : "not done";
-    return "<atoll.Request, " + std::string(started.function) + ": " + started.requests.latest() + ", " +
-           state + ">";
+    const std::string function(started.function), latest = started.requests.latest();
+    const bool is_named = latest.starts_with(function + ",");
+    return "<atoll.Request, " + (is_named ? "" : function + ": ") + latest + ", " + state + ">";
 }
 
 nb::object wait(Request& request, double timeout) {

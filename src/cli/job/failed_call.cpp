@@ -188,9 +188,9 @@ std::string differing_last_call(const common::BoardView& board, int pe) {
     if (calls.empty() || calls.back().state == EventState::ended) return {};
     const SiteOf site_of = [&](const EventCopy& call, int other) {
         for (const EventCopy& event : common::read_events(board.events(other)))
-            if ((event.kind == EventKind::wait || (event.kind == EventKind::request && is_same_call(event, call))) &&
-                event.team == call.team && event.call == call.call &&
-                !event.site.empty())
+            if ((event.kind == EventKind::wait ||
+                 (event.kind == EventKind::request && is_same_call(event, call))) &&
+                event.team == call.team && event.call == call.call && !event.site.empty())
                 return std::string(common::file_name(event.site));
         return std::string();
     };

@@ -49,9 +49,8 @@ NamedFrame named_frame(const std::string& path, std::uint64_t offset, Lines line
     if (const auto symbol = common::nearest_symbol(path.c_str(), offset)) {
         frame.file.clear();
         frame.text = symbol->name + " (" + std::string(file_name(path)) + ")";
-        const common::SourceLine line =
-            common::source_line(path.c_str(), offset, symbol->offset,
-                                lines == Lines::of_program ? is_of_headers : skips_none);
+        const common::SourceLine line = common::source_line(
+            path.c_str(), offset, symbol->offset, lines == Lines::of_program ? is_of_headers : skips_none);
         frame.line = line.text;
         if (!line.text.empty()) frame.text = symbol->name + " at " + line.text;
     }

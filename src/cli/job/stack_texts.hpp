@@ -14,8 +14,8 @@ struct PeStacks {
 struct NamedFrame {
     std::string text;
     bool is_program = false;
-    std::string file;       ///< of a frame without a name, such as "libatoll.so"
-    std::string line;       ///< "solver.c:12", at the end of `text`; empty if unknown
+    std::string file;  ///< of a frame without a name, such as "libatoll.so"
+    std::string line;  ///< "solver.c:12", at the end of `text`; empty if unknown
 };
 
 /// Files of the system's own libraries.

@@ -3,9 +3,9 @@
 #include "atoll/detail/memory_ops.hpp"
 #include "bootstrap/deadline.hpp"
 #include "collective/requests/request_wait.hpp"
-#include "common/text.hpp"
 #include "common/clock.hpp"
 #include "common/machine.hpp"
+#include "common/text.hpp"
 
 #include <unistd.h>
 

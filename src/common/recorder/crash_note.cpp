@@ -150,12 +150,11 @@ void write_python(CrashNote& note, const StackArea& area) {
     const ssize_t n = ::pread(fd, text, sizeof text, before.st_size);
     constexpr char begin[] = "Current thread";
     const char* const current =
-        n <= 0 ? nullptr
-               : static_cast<const char*>(
-                     ::memmem(text, static_cast<std::size_t>(n), begin, sizeof begin - 1));
+        n <= 0
+            ? nullptr
+            : static_cast<const char*>(::memmem(text, static_cast<std::size_t>(n), begin, sizeof begin - 1));
     if (current == nullptr) return;
-    const auto bytes =
-        std::min(static_cast<std::size_t>(text + n - current), CrashNote::python_bytes - 1);
+    const auto bytes = std::min(static_cast<std::size_t>(text + n - current), CrashNote::python_bytes - 1);
     std::memcpy(note.python, current, bytes);
     note.python[bytes] = '\0';
 }

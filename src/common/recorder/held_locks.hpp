@@ -1,5 +1,5 @@
-// The locks that a PE holds, with the places where it acquired them, for hang reports. The table is in the job
-// board's memory.
+// The locks that a PE holds, with the places where it acquired them, for hang reports. The table is in the
+// job board's memory.
 #pragma once
 
 #include <algorithm>

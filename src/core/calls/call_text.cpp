@@ -165,8 +165,7 @@ std::string call_text(const CallRecord& record) {
     std::string name(operation_of(record));
     if (is_refused(record)) return name + "() with arguments that are refused";
     const std::uint64_t values[] = {record.a, record.b, record.c, record.d};
-    const std::string called =
-        common::called_name(common::operation_number(operation_of(record)), values);
+    const std::string called = common::called_name(common::operation_number(operation_of(record)), values);
     const bool has_operator = called != name && call_of(record).operation == name;
     if (has_operator) name = called;
     const Call& call = call_of(record);

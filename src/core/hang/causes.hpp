@@ -28,8 +28,8 @@ std::optional<Cause> circle(const WaitGraph& graph);
 /// PEs that wait for words, while no PE is left that could set them.
 std::optional<Cause> unset_words(const WaitGraph& graph);
 
-/// "; PE 1 holds the lock that PE 0 waits for, acquired at x.py:8", for all waits for locks. Empty if no place
-/// is known.
+/// "; PE 1 holds the lock that PE 0 waits for, acquired at x.py:8", for all waits for locks. Empty if no
+/// place is known.
 std::string holders_text(const WaitGraph& graph);
 /// "PE 0 holds that lock, acquired at x.py:8": that of a waiting PE.
 std::string holder_text(const WaitGraph& graph, int waiting, int holder);

@@ -325,9 +325,7 @@ void detail::note_holder(const Job& job, const std::int64_t* lock, const void* c
 void set_lock(Job& job, std::int64_t* lock, double timeout_s, const char* called) {
     acquire(job, lock, timeout_s, called, __builtin_return_address(0));
 }
-bool test_lock(Job& job, std::int64_t* lock) {
-    return try_acquire(job, lock, __builtin_return_address(0));
-}
+bool test_lock(Job& job, std::int64_t* lock) { return try_acquire(job, lock, __builtin_return_address(0)); }
 void clear_lock(Job& job, std::int64_t* lock, const char* called) {
     const detail::Measured measured = measure(job, called);
     LockQueue(job, lock, called).leave();

@@ -1,5 +1,5 @@
-#include "common/recorder/recorder.hpp"
 #include "core/team/unique_id.hpp"
+#include "common/recorder/recorder.hpp"
 
 #include "common/text.hpp"
 #include "core/base/job_base.hpp"

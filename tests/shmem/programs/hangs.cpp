@@ -82,8 +82,8 @@ void swapped(atoll::Job& job) {
 void started(atoll::Job& job) {
     std::vector<double> one(3, me), sum(3), largest(3);
     atl::Requests requests(job.world());
-    if (me == 0) requests.sum_reduce(std::span(sum), std::span(one));           // LINE sum
-    if (me == 1) requests.max_reduce(std::span(largest), std::span(one));       // LINE max
+    if (me == 0) requests.sum_reduce(std::span(sum), std::span(one));      // LINE sum
+    if (me == 1) requests.max_reduce(std::span(largest), std::span(one));  // LINE max
     requests.wait();
 }
 
