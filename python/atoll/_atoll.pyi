@@ -706,6 +706,9 @@ def _report_by(report: Callable[[Any, Any, Any, bool], bool]) -> bool:
     Set the function with which _hook() reports. False if it is already set: a second import of the package.
     """
 
+def _ignored(text: str) -> None:
+    """Keep an exception that Python ignores, for reports of hangs."""
+
 def _hook(kind: Any, value: Any, trace: Any) -> None:
     """
     The sys.excepthook: reports an uncaught exception, protected from SIGINT.

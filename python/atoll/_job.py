@@ -465,8 +465,8 @@ def _keep_ignored() -> None:
 
     What it left undone may be what other PEs wait for. Reports of hangs then name its line.
     """
-    unraisable = sys.unraisablehook
-    of_thread: Callable[[threading.ExceptHookArgs], object] = threading.excepthook
+    unraisable: Callable[[sys.UnraisableHookArgs], Any] = sys.unraisablehook
+    of_thread: Callable[[threading.ExceptHookArgs], Any] = threading.excepthook
 
     def keep(kind: type[BaseException] | None, trace: TracebackType | None) -> None:
         if kind is not None and not issubclass(kind, SystemExit):
