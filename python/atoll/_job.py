@@ -463,7 +463,7 @@ def _innermost(trace: TracebackType | None, is_skipped: Callable[[str], bool]) -
 def _keep_ignored() -> None:
     """Keep the first exception that Python prints and ignores: of a callback, a destructor or a thread.
 
-    What it left undone may be what other PEs wait for. Reports of hangs then name its line.
+    Other PEs may wait for something that it left undone. Reports of hangs then name its line.
     """
     unraisable: Callable[[sys.UnraisableHookArgs], Any] = sys.unraisablehook
     of_thread: Callable[[threading.ExceptHookArgs], Any] = threading.excepthook

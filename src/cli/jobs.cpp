@@ -13,7 +13,7 @@
 
 #include "bootstrap/host/host_segment.hpp"
 #include "cli/command/command.hpp"
-#include "cli/job/stacks.hpp"
+#include "cli/stacks/stacks.hpp"
 #include "cli/trace/perfetto.hpp"
 #include "cli/trace/report.hpp"
 #include "common/descriptors/fd.hpp"

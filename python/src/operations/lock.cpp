@@ -40,8 +40,8 @@ void construct(PyLock* self) {
     new (self) PyLock{std::move(owner)};
 }
 
-/// Some locks in a row whose lines are noted, or are not: reading a line takes some 200 ns, 1 % of the time
-/// between locks in a program that acquires them seldom.
+/// Tells whether the lines of some locks in a row are noted. Reading a line takes some 200 ns. That is 1 % of
+/// the time between locks in a program that acquires them seldom.
 class NotedLines {
   public:
     bool takes_next() {

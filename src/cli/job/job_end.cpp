@@ -7,10 +7,10 @@
 #include <thread>
 
 #include "bootstrap/bootstrap.hpp"
-#include "cli/job/crash_place.hpp"
 #include "cli/job/failed_call.hpp"
 #include "cli/job/job.hpp"
 #include "cli/job/last_events.hpp"
+#include "cli/stacks/crash_place.hpp"
 #include "common/pe_ranges.hpp"
 #include "common/text.hpp"
 

@@ -8,7 +8,7 @@
 #include "cli/command/command.hpp"
 #include "cli/job/job.hpp"
 #include "cli/job/last_events.hpp"
-#include "cli/job/stacks.hpp"
+#include "cli/stacks/stacks.hpp"
 #include "core/hang/cause.hpp"
 
 namespace atl::cli {

@@ -47,7 +47,7 @@ RequestWait::RequestWait(core::TeamState& team, Group& group, bool polls) : team
 void RequestWait::set(const RequestPtr& request) {
     if (request_ == request) return;
     request_ = request;
-    subject_ = text_of(*request, " of " + common::team_text(team_.identity()));
+    subject_ = text_of(*request, " of " + common::team_text(team_.meetings().recorded.team()));
     reason_.subject = subject_.c_str();
 }
 

@@ -18,7 +18,7 @@ Membership membership_of(core::TeamState& team, char* area) {
     m.name = team.name();
     m.is_team = true;
     m.recorder = job.recorder.get();
-    m.identity = team.identity();
+    m.identity = team.meetings().recorded.team();
     m.cure = "Its blocking collectives are not affected; for others use another team.";
     m.areas.assign(std::size_t(m.n), nullptr);
     m.areas[std::size_t(m.rank)] = area;

@@ -111,7 +111,7 @@ struct Requests::State {
         event.state =
             request.status.load() == Status::failed ? common::EventState::failed : common::EventState::ended;
         event.operation = common::operation_number(team_name_of(request.call.kind));
-        event.team = team.state().identity();
+        event.team = team.state().meetings().recorded.team();
         event.call = request.number + 1;
         event.bytes = bytes_of(request.call);
         event.site = log.number_of_site(request.place.text);

@@ -1,5 +1,5 @@
-// The place of a PE's crash: a handler of SIGSEGV and the like writes it to the job board, where the launcher
-// reads it after the PE's end. The handler allocates nothing and takes no lock.
+// The place of a PE's crash. A handler of SIGSEGV and the like writes it to the job board. The launcher reads
+// it after the PE's end. The handler allocates nothing and takes no lock.
 #pragma once
 
 #include <atomic>

@@ -80,7 +80,7 @@ struct EventCopy {
 /// The readable events of a PE, the oldest first, those of its first thread before the others'. Any process
 /// may call it at any moment.
 std::vector<EventCopy> read_events(const PeEvents& events);
-/// The identity of a team that is not the world team, from a hash that all members compute alike. `number` is
+/// The identity of a team other than the world team, from a hash that all members compute alike. `number` is
 /// the team's on all members; 0: they have different ones.
 constexpr std::uint32_t team_identity(std::uint32_t hash, int number) {
     constexpr int shift = 2, most = 1 << 10;

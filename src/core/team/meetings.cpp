@@ -9,7 +9,7 @@
 namespace atl::core {
 
 Meetings::Meetings(TeamState& team, ControlBlock* control, int n_pes, int my_pe)
-    : recorded(*team.job_base().recorder, team.job_base().meter.get(), team.first_identity()),
+    : recorded(*team.job_base().recorder, team.job_base().meter.get(), team.identity()),
       team_(team),
       job_(team.job_base()),
       control_(control),

@@ -49,9 +49,7 @@ TeamState::TeamState(JobBase& job, int number, std::vector<int> members, int my_
     meetings_.choose();
 }
 
-std::uint32_t TeamState::identity() const { return meetings_.recorded.team(); }
-
-std::uint32_t TeamState::first_identity() const {
+std::uint32_t TeamState::identity() const {
     if (number_ == 0) return 1;
     // Numbers of PEs differ, unless a split has made the team.
     return common::team_identity(identity_of({}, members_), members_.size() == 1 ? number_ : 0);

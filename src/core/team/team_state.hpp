@@ -75,9 +75,7 @@ class TeamState {
     /// Completes this PE's puts to others in meetings and messages.
     void complete() const;
     /// A number that all members compute alike from the team's members; 1 for the world team, never 0.
-    std::uint32_t identity() const;
-    /// The same before a split gives it one.
-    std::uint32_t first_identity() const;
+    std::uint32_t identity() const;  ///< a split gives another one: meetings().recorded.team()
     /// Marks a team that the job made and that lasts as long.
     void set_predefined() { predefined_ = true; }
 

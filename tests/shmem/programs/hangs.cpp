@@ -103,7 +103,7 @@ int compare(const void*, const void*) {
     return 0;
 }
 
-/// A function that a library calls stores to an address that is none.
+/// A function that a library calls stores to address 0.
 void crash(atoll::Job&) {
     std::vector<int> values{4, 3, 2, 1};
     std::qsort(values.data(), values.size(), sizeof(int), compare);

@@ -1,4 +1,4 @@
-#include "cli/job/stack_texts.hpp"
+#include "cli/stacks/stack_texts.hpp"
 
 #include <cinttypes>
 #include <cstdio>

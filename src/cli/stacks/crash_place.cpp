@@ -1,9 +1,9 @@
-#include "cli/job/crash_place.hpp"
+#include "cli/stacks/crash_place.hpp"
 
 #include <algorithm>
 #include <string_view>
 
-#include "cli/job/stack_texts.hpp"
+#include "cli/stacks/stack_texts.hpp"
 #include "common/board/beside_gpu.hpp"
 #include "common/recorder/crash_note.hpp"
 #include "common/text.hpp"

@@ -1,4 +1,4 @@
-#include "cli/job/stacks.hpp"
+#include "cli/stacks/stacks.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,7 +13,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "cli/job/stack_texts.hpp"
+#include "cli/stacks/stack_texts.hpp"
 #include "common/board/beside_gpu.hpp"
 #include "common/descriptors/fd.hpp"
 #include "common/recorder/stack_area.hpp"

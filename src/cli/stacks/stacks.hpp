@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cli/job/stack_texts.hpp"
+#include "cli/stacks/stack_texts.hpp"
 #include "common/board/board.hpp"
 
 namespace atl::cli {
