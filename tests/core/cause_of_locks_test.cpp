@@ -62,6 +62,21 @@ TEST(CauseOfLocks, AnIgnoredExceptionComesFirst) {
     EXPECT_EQ(cause.pes, (std::vector<int>{2, 1}));
 }
 
+TEST(CauseOfWords, TheOnlyPeThatHasNotSignalledIsNamed) {
+    std::vector<PeDoing> doing = running();
+    wait(doing[0], "signal_wait_until", -1, "x.py:14");
+    doing[0].text = "signal_wait_until on s";
+    doing[0].wait.word_bytes = 8;
+    doing[0].wait.offset = 0x40;
+    for (const int pe : {1, 2}) wait(doing[static_cast<std::size_t>(pe)], "barrier", 0, "x.py:15");
+    for (const std::size_t pe : {0, 2}) doing[pe].signals.push_back({0x40, 1, 0, common::UpdateKind::add, 1});
+    const std::string cause = find_cause(doing).sentence;
+    EXPECT_TRUE(
+        cause.starts_with("PE 1 has not signalled the awaited word (PE 0,2 last added 1 to it); "
+                          "PE 0 waits in signal_wait_until on s"))
+        << cause;
+}
+
 TEST(CauseOfRings, ThePeWithTheLeastValueIsBehind) {
     std::vector<PeDoing> doing = running();
     for (int pe = 0; pe < 3; ++pe) {

@@ -59,14 +59,14 @@ WordUpdates joined(const std::vector<Update>& updates, const Known& known) {
 }
 
 /// The one PE that has not updated the awaited word, if all others have, two or more; else -1. The waiting PE
-/// may have or not.
+/// may have or not, and counts if it has.
 int only_silent(const Known& known, const std::vector<Update>& updates) {
     std::set<int> without;
     for (int pe = 0; pe < known.n_pes(); ++pe) without.insert(pe);
     without.erase(known.waiting());
     std::size_t others = 0;
     for (const Update& update : updates)
-        if (update.pe != known.waiting()) others += without.erase(update.pe);
+        others += update.pe == known.waiting() ? 1 : without.erase(update.pe);
     constexpr std::size_t least = 2;
     return known.has_lost() || others < least || without.size() != 1 ? -1 : *without.begin();
 }
