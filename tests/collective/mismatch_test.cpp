@@ -147,7 +147,7 @@ TEST_P(Mismatch, SizesOfAllKindsAreToldOnEveryPe) {
                     kind.call(team, reinterpret_cast<char*>(to.data()), reinterpret_cast<char*>(from.data()),
                               is_odd ? odd : usual);
                 });
-                expect_parts(said, {"PE 0 called " + std::string(kind.name),
+                expect_parts(said, {"PE 0 called ", std::string(kind.name) + "(",
                                     "PE " + std::to_string(job.n_pes() - 1) + " called ", "they differ in"});
                 EXPECT_FALSE(team.state().meetings().broken());
                 expect_team_works(team);

@@ -349,10 +349,10 @@ if n > 1:
     ):
         atoll.zeros(4, device="cuda" if me else "cpu")
     four = atoll.zeros(4, "float64" if me else "int64", device="cuda")
-    told = ("sum_reduce(bytes=32, dtype=int64", "sum_reduce(bytes=32, dtype=float64")
+    told = ("bytes=32, dtype=int64", "bytes=32, dtype=float64")
     with says(
         atoll.CollectiveMismatch,
-        *(f"PE {pe} called reduce({told[pe]})" for pe in (0, 1)),
+        *(f"PE {pe} called sum_reduce({told[pe]})" for pe in (0, 1)),
         "they differ in dtype;",
     ):
         atoll.sum_reduce(four, four)
