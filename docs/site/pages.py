@@ -37,7 +37,7 @@ COURSE = "docs/course/README.md"
 SHEET = "docs/cheat-sheet.md"
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
-# A link whose text is the page's file, which readers of the site do not know.
+# A link with the page's file as its text. Readers of the site do not know files.
 NAMED = re.compile(r"\[([\w/-]+\.md)\]\(([\w./-]+\.md)(#[\w-]+)?\)")
 # A name of ours in a table of another library's names.
 OURS = re.compile(r"`(atoll\.[\w.]+)`")

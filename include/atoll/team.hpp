@@ -61,8 +61,8 @@ class ATOLL_API Team : public detail::TeamOperations<Team> {
     /// teams alive at once, or PEs outside the window. Such PEs are allowed with `far` and the device heap.
     ///
     /// With `far` a thread of the host serves kernels that address PEs outside the window
-    /// (atoll/device/detail/far.hpp). While idle it polls every 50 us. All kernels that get such a team must be
-    /// compiled with ATOLL_DEVICE_FAR=1, which is also the default of `far`.
+    /// (atoll/device/detail/far.hpp). While idle it polls every 50 us. All kernels that get such a team must
+    /// be compiled with ATOLL_DEVICE_FAR=1, which is also the default of `far`.
     device::Team device(Memory memory, bool far = ATOLL_DEVICE_FAR != 0) const;
 
     // ---- synchronisation

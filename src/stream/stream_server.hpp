@@ -1,6 +1,6 @@
 // StreamServer: operations of streams and kernels for PEs that only a transport reaches. A GPU writes
-// requests into pinned memory (atoll/device/detail/far_ring.hpp). A thread of the host carries them out like the
-// host's own calls, in the order of their tickets. CUDA cannot call host functions.
+// requests into pinned memory (atoll/device/detail/far_ring.hpp). A thread of the host carries them out like
+// the host's own calls, in the order of their tickets. CUDA cannot call host functions.
 #pragma once
 
 #include "common/quiet_thread.hpp"

@@ -249,8 +249,8 @@ TEST_P(OnFakeGpus, WhatOnePassesWrongAllHear) {
         expect_error(ErrorCode::invalid_argument, {mine ? "src is null" : last},
                      [&] { reduce(x, mine ? nullptr : x); });
         if (job.n_pes() > 1) {
-            auto* theirs = static_cast<int*>(const_cast<void*>(
-                static_cast<const void*>(job.state().devices().memory()->at(x, (job.my_pe() + 1) % job.n_pes()))));
+            auto* theirs = static_cast<int*>(const_cast<void*>(static_cast<const void*>(
+                job.state().devices().memory()->at(x, (job.my_pe() + 1) % job.n_pes()))));
             expect_error(ErrorCode::not_symmetric, {mine ? "another PE's slot" : last},
                          [&] { reduce(x, mine ? theirs : x); });
             std::vector<int> host(64);

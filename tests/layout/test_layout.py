@@ -195,9 +195,7 @@ def test_a_circle_is_found() -> None:
 
 def test_folders_are_small() -> None:
     counts = Counter(
-        file.parent
-        for file in tracked(*CPP, ".h")
-        if layer_of(file) or name_of(file).startswith("include")
+        file.parent for file in tracked(*CPP, ".h") if layer_of(file) or name_of(file).startswith("include")
     )
     wrong = {name_of(folder): count for folder, count in counts.items() if count > MOST_FILES}
     assert not wrong, f"more than {MOST_FILES} files; make sub-folders: {wrong}"

@@ -233,6 +233,27 @@ STALLS = {
     ),
 }
 
+# Blocks of 2 x 2 PEs exchange halos. PE AT stops to signal its neighbour across from step FROM on.
+STENCIL = """
+s = atoll.signal(4)
+row, column = divmod(me, 2)
+others = [me - 2 if row else None, None if row else me + 2, me - 1 if column else None, None if column else me + 1]
+for step in range(1, 60):
+    for side, pe in enumerate(others):
+        if pe is not None and (me, side) != (AT, SIDE) or pe is not None and step < FROM:
+            atoll.put_signal(x[:1], [step], s, step, pe=pe, index=side ^ 1)
+    for side, pe in enumerate(others):
+        if pe is not None:
+            atoll.signal_wait_until(s, ">=", step, index=side)
+"""
+for at, side, to in ((0, 1, 2), (1, 2, 0), (2, 3, 3), (3, 0, 1)):
+    for since, line in (
+        (1, rf"PE {at} is not known to have signalled the awaited element, where PE \d signalled one beside it, and .*PE {to}"),
+        (30, rf"PE {at} left out an update of PE {to}: PE {to} waits in signal_wait_until at .*found 29, waiting for >= 30"),
+    ):  # fmt: skip
+        code = STENCIL.replace("AT", str(at)).replace("SIDE", str(side)).replace("FROM", str(since))
+        STALLS[f"a stencil without a signal of PE {at} from step {since} on"] = (4, code, line)
+
 
 REQUEST = r"at program.py:6 \(sum_reduce, non-blocking call 1 of the world team, started at program.py:{}\)"
 STARTED = "if me == 0:\n    request = atoll.sum_reduce(x, blocking=False)\n    "

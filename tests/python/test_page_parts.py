@@ -9,6 +9,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
 from jobs import HANG_GUARD, ROOT, Job, environment, launcher
 from page_blocks import block_with
 from simulated import needs_plugin
@@ -62,13 +63,15 @@ def test_numbers_of_this_pe(job: Job) -> None:
         }
 
 
-def test_two_locks_are_reported_as_on_the_page(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("n", "program", "begin"),
+    [(2, "locks.py", "PE 0,1 wait for each other"), (4, "halo.py", "PE 2 left out an update")],
+)
+def test_hangs_are_reported_as_on_the_page(tmp_path: Path, n: int, program: str, begin: str) -> None:
     """The job hangs, and ends by an interrupt once it has told why."""
-    (tmp_path / "locks.py").write_text(block_with("hangs", "# locks.py"))
-    (shown,) = re.findall(
-        r"^> `(atoll run: PE 0,1 wait for each other.*)`$", (ROOT / "docs/hangs.md").read_text(), re.M
-    )
-    command = [launcher(), "run", "-n", "2", "--timeout", str(HANG_GUARD), "locks.py"]
+    (tmp_path / program).write_text(block_with("hangs", f"# {program}"))
+    (shown,) = re.findall(rf"^> `(atoll run: {begin}.*)`$", (ROOT / "docs/hangs.md").read_text(), re.M)
+    command = [launcher(), "run", "-n", str(n), "--timeout", str(HANG_GUARD), program]
     job = subprocess.Popen(
         command,
         cwd=tmp_path,

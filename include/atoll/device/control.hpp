@@ -3,9 +3,9 @@
 #pragma once
 
 #include "atoll/device/detail/far_ring.hpp"
+#include "atoll/device/detail/trace_log.hpp"
 #include "atoll/device/operation.hpp"
 #include "atoll/device/team.hpp"
-#include "atoll/device/detail/trace_log.hpp"
 
 namespace atl::device {
 

@@ -3,8 +3,8 @@
 // Threads outside the scope take no part: their writes are not ordered.
 #pragma once
 
-#include "atoll/device/peers.hpp"
 #include "atoll/device/detail/traced.hpp"
+#include "atoll/device/peers.hpp"
 
 namespace atl::device {
 inline namespace ATOLL_DEVICE_ROUTES {

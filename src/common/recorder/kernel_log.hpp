@@ -1,5 +1,5 @@
-// KernelLog: the events of a PE's kernels on the job board (atoll/device/detail/trace_log.hpp), for the host. They
-// remain when the PE is killed.
+// KernelLog: the events of a PE's kernels on the job board (atoll/device/detail/trace_log.hpp), for the host.
+// They remain when the PE is killed.
 #pragma once
 
 #include "atoll/device/detail/trace_log.hpp"

@@ -1,4 +1,5 @@
-// Selects the algorithm of a team's barriers and exchanges. The teams below know strategies as rows of `Meetings` alone.
+// Selects the algorithm of a team's barriers and exchanges. The teams below know strategies as rows of
+// `Meetings` alone.
 #include "core/barriers/strategies.hpp"
 #include "core/team/team_state.hpp"
 

@@ -29,6 +29,6 @@ bool Meetings::Dissemination::sync(Meetings& m, Arrival arrival) {
 }
 
 constinit const Meetings::Strategy Meetings::dissemination{"dissemination", &Dissemination::sync,
-                                                       &Lines::exchange};
+                                                           &Lines::exchange};
 
 }  // namespace atl::core

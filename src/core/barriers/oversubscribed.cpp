@@ -8,8 +8,8 @@
 // cache lines between cores: with one counter a core, there is one to arrive and one to be released. These
 // also carry an exchange's data if it fits.
 #include "common/clock.hpp"
-#include "core/base/job_base.hpp"
 #include "core/barriers/strategies.hpp"
+#include "core/base/job_base.hpp"
 #include "core/team/team_state.hpp"
 
 #include <sched.h>

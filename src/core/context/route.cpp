@@ -47,7 +47,8 @@ Route route_of_own(const JobState& job, const void* array, std::size_t bytes) {
 }
 
 Path path_to(const JobState& job, Memory memory, int world_pe) {
-    if (memory == Memory::device) return job.devices().memory()->far().has(world_pe) ? Path::staged : Path::gpu;
+    if (memory == Memory::device)
+        return job.devices().memory()->far().has(world_pe) ? Path::staged : Path::gpu;
     return job.topology().slot(world_pe) >= 0 ? Path::window : Path::transport;
 }
 

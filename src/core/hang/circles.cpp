@@ -117,6 +117,32 @@ std::optional<Cause> left_out(const WaitGraph& graph, const std::vector<int>& pa
                  {absent}};
 }
 
+/// True for a wait for one word of the PE itself, for a value or a greater one.
+bool counts_steps(const common::WaitCopy& wait) {
+    return wait.word_bytes != 0 && wait.word_pe < 0 &&
+           (wait.compare == static_cast<std::uint32_t>(Compare::ge) ||
+            wait.compare == static_cast<std::uint32_t>(Compare::eq));
+}
+
+/// Two PEs that set each other's words to the number of the step, and then wait for it. The one that waits
+/// for a greater number than it has set has left out an update.
+std::optional<Cause> left_out_update(const WaitGraph& graph, const std::vector<int>& path) {
+    if (path.size() != 2) return std::nullopt;
+    const auto wait = [&](int i) -> const common::WaitCopy& { return graph.of(path[std::size_t(i)]).wait; };
+    if (!counts_steps(wait(0)) || !counts_steps(wait(1)) || wait(0).compare != wait(1).compare)
+        return std::nullopt;
+    const auto missing = [&](int i) {
+        return static_cast<std::int64_t>(wait(i).expected) - static_cast<std::int64_t>(wait(1 - i).found);
+    };
+    if ((missing(0) == 0) == (missing(1) == 0) || std::min(missing(0), missing(1)) < 0) return std::nullopt;
+    const int late = missing(0) > 0 ? 0 : 1, first = path[std::size_t(late)],
+              other = path[std::size_t(1 - late)];
+    return Cause{pe_text({first}) + " left out an update of " + pe_text({other}) + ": " + pe_text({other}) +
+                     " waits in " + graph.call_at(other) + details_of(graph, other) + ", and " +
+                     pe_text({first}) + " waits for it in " + graph.call_at(first) + details_of(graph, first),
+                 {first, other}};
+}
+
 /// A circle of PEs that wait for their copies of one word, each for another value, as in a ring. The PE that
 /// has to set the least value is at fault: the others have come further.
 std::optional<Cause> behind(const WaitGraph& graph, const std::vector<int>& path) {
@@ -154,6 +180,7 @@ std::optional<Cause> circle(const WaitGraph& graph) {
     if (path.empty()) return std::nullopt;
     if (auto cause = half_collective(graph, path)) return cause;
     if (auto cause = left_out(graph, path)) return cause;
+    if (auto cause = left_out_update(graph, path)) return cause;
     if (auto cause = behind(graph, path)) return cause;
     std::vector<int> sorted = path;
     std::sort(sorted.begin(), sorted.end());

@@ -22,6 +22,16 @@ Known::Known(const std::vector<PeDoing>& doing, int waiting) : doing_(doing), wa
     }
 }
 
+bool Known::waits_for_update_by(int pe, int by) const {
+    const PeDoing& one = doing_[static_cast<std::size_t>(pe)];
+    if (!one.waits || one.wait.word_bytes == 0 || (one.wait.word_pe >= 0 && one.wait.word_pe != pe))
+        return false;
+    const std::vector<UpdateSeen> updates = all_of(by);
+    return std::any_of(updates.begin(), updates.end(), [&](const UpdateSeen& seen) {
+        return seen.pe == pe && covers(seen, one.wait.offset);
+    });
+}
+
 std::vector<UpdateSeen> Known::all_of(int pe) const {
     const PeDoing& one = doing_[static_cast<std::size_t>(pe)];
     std::vector<UpdateSeen> all = one.signals;

@@ -38,6 +38,8 @@ class Known {
         const common::WaitCopy& its = doing_[static_cast<std::size_t>(pe)].wait;
         return waits_for_copy(pe) && (its.word_pe >= 0 ? its.word_pe : pe) == home();
     }
+    /// True if `pe` waits for a word of its own, which `by` is known to have updated.
+    bool waits_for_update_by(int pe, int by) const;
     /// True if updates are missing. Then a PE without one may have made one.
     bool has_lost() const { return signals_lost_ || (!uses_signals_ && writes_lost_); }
     bool has_lost_any() const { return signals_lost_ || writes_lost_; }

@@ -1,3 +1,4 @@
+#include "common/pe_ranges.hpp"
 #include "core/hang/update_patterns.hpp"
 #include "core/hang/wait_graph.hpp"
 
@@ -64,10 +65,28 @@ int owner_by_pattern(const Known& known, const std::vector<Update>& beside) {
     return static_cast<int>(-*first / word);
 }
 
+/// The one PE that waits for the waiting PE's next update, and has made none there, where others of that kind
+/// have. Neighbours of a stencil wait for each other, each by an element of its own.
+WordUpdates silent_neighbour(const Known& known, const std::vector<Update>& beside) {
+    std::vector<int> silent, heard;
+    for (int pe = 0; pe < known.n_pes(); ++pe) {
+        if (pe == known.waiting() || !known.waits_for_update_by(pe, known.waiting())) continue;
+        const bool is_heard =
+            std::any_of(beside.begin(), beside.end(), [&](const Update& one) { return one.pe == pe; });
+        (is_heard ? heard : silent).push_back(pe);
+    }
+    if (known.has_lost_any() || silent.size() != 1 || heard.empty()) return {};
+    return fault(silent[0], "is not known to have " + std::string(known.verb()) +
+                                " the awaited element, where PE " + common::pe_ranges(heard) + " " +
+                                known.verb() + " one beside it, and waits for PE " +
+                                std::to_string(known.waiting()) + " too");
+}
+
 }  // namespace
 
 WordUpdates on_other_words(const Known& known) {
     const std::vector<Update> beside = updates_beside(known);
+    if (WordUpdates found = silent_neighbour(known, beside); !found.text.empty()) return found;
     const int owner = owner_by_pattern(known, beside);
     if (owner >= 0 && owner != known.waiting()) {
         const auto its =

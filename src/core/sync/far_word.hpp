@@ -1,5 +1,6 @@
 // FarWord: a 32-bit word in another PE's memory, accessed by the library itself. It uses the window, or the
-// transport for PEs in another domain. For locks; not related to far_word of kernels (atoll/device/detail/far.hpp).
+// transport for PEs in another domain. For locks; not related to far_word of kernels
+// (atoll/device/detail/far.hpp).
 #pragma once
 
 #include "core/job/job_state.hpp"

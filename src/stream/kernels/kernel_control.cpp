@@ -68,7 +68,8 @@ void write_head(core::TeamState& team, Memory memory, device::Control* block) {
     const double bound_s = bounded ? std::min(job.settings().wait_timeout_s, 1e9) : 0;
     head.bound_ns = static_cast<unsigned long long>(bound_s * 1e9);
     head.checks = bounded;
-    head.watch = memory == Memory::device ? job.devices().memory()->streams().watch() : job.kernels().host_watch.get();
+    head.watch =
+        memory == Memory::device ? job.devices().memory()->streams().watch() : job.kernels().host_watch.get();
     set_trace(job, memory, head);
     const device::ControlLayout at{team.n_pes()};
     std::vector<int> members;  // slots, then numbers in the world
