@@ -111,6 +111,7 @@ def _tell_crashes() -> None:
     # stderr is closed, or no file
     with contextlib.suppress(OSError, ValueError, AttributeError, RuntimeError):
         faulthandler.enable(all_threads=False)
+        _atoll._give_crash_stack()
 
 
 def _flush_by_line() -> None:
@@ -461,7 +462,7 @@ def _innermost(trace: TracebackType | None, is_skipped: Callable[[str], bool]) -
 
 
 def _keep_ignored() -> None:
-    """Keep the first exception that Python prints and ignores: of a callback, a destructor or a thread.
+    """Keep the last exception that Python prints and ignores: of a callback, a destructor or a thread.
 
     Other PEs may wait for something that it left undone. Reports of hangs then name its line.
     """

@@ -32,6 +32,8 @@ class PoolFuture(Future[Any]):
         try:
             return super().result(timeout)
         except FutureTimeoutError as error:
+            if self.done():  # the call itself has raised it
+                raise
             raise self._explained(error, timeout) from None
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
@@ -43,7 +45,7 @@ class PoolFuture(Future[Any]):
 
     def _explained(self, error: FutureTimeoutError, timeout: float | None) -> FutureTimeoutError:
         explain = self.explain
-        if explain is None or self.done() or timeout is None or timeout < EXPLAINED_SECONDS:
+        if explain is None or timeout is None or timeout < EXPLAINED_SECONDS:
             return error
         return FutureTimeoutError(explain(timeout))
 
@@ -60,7 +62,7 @@ class Task:
         self.name = (
             f"{'run' if collective else 'submit'}({name})" if message is not None else "the join of the job"
         )
-        self.future: Future[Any] = PoolFuture()
+        self.future = PoolFuture()
         self.begun = 0.0  # when it was sent; 0: it is queued
         self.missing: set[int] = set()
         self.results: dict[int, Any] = {}
@@ -83,6 +85,7 @@ class Task:
 
     def finish(self) -> None:
         """Set the future from what the PEs answered."""
+        self.future.explain = None  # it refers to this task
         if self.message is not None:
             self.message.close()
         if self.is_late:
@@ -98,6 +101,7 @@ class Task:
 
     def fail(self, error: BaseException) -> None:
         """Set the future's exception, unless it has an outcome."""
+        self.future.explain = None
         with contextlib.suppress(InvalidStateError):
             self.future.set_exception(error)
 

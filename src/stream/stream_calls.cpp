@@ -84,17 +84,17 @@ StreamCalls::StreamCalls(core::TeamState& team)
     }
     rings_[static_cast<std::size_t>(team.my_pe())] = mine_;
     team.member(team.my_pe()).stream_calls.store(arena.offset(mine_) + 1, std::memory_order_release);
-    differences_->watch(team.number(), [this] { return found(); });
+    differences_->watch(team.kernels.key, [this] { return found(); });
 }
 
 StreamCalls::~StreamCalls() {
-    if (mine_ != nullptr) differences_->forget(team_.number());
+    if (mine_ != nullptr) differences_->forget(team_.kernels.key);
 }
 
 /// Called once no member uses the team any more.
 void StreamCalls::release() noexcept {
     if (mine_ == nullptr) return;
-    differences_->forget(team_.number());
+    differences_->forget(team_.kernels.key);
     team_.job().arena().free(std::exchange(mine_, nullptr));
 }
 

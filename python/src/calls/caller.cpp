@@ -96,7 +96,8 @@ std::string calling_line() {
     if (frame == nullptr) return {};
     const CallerLine line = line_of(frame);
     PyErr_Clear();
-    if (!line || line.file.find("/atoll/") != std::string::npos) return caller_line().text(false);
+    if (!line || is_standard(line.file) || line.file.find("/atoll/") != std::string::npos)
+        return caller_line().text(false);
     return line.text(false);
 }
 

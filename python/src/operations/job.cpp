@@ -24,7 +24,7 @@ namespace {
 Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec,
     forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec, standard_spec,
     statistics_spec, openmetrics_spec, trace_now_spec, team_id_spec, team_init_spec, trace_range_spec,
-    hook_spec, ignored_spec, report_spec, step_spec, met_spec;
+    hook_spec, ignored_spec, stack_spec, report_spec, step_spec, met_spec;
 
 std::string text_of(PyObject* object) {
     const Ref text(PyUnicode_Check(object) ? PyUnicode_AsEncodedString(object, "utf-8", "strict")
@@ -303,15 +303,21 @@ PyObject* report_body(const Arguments<1>& a) {
     Py_RETURN_TRUE;
 }
 
-/// Keeps the first exception that Python prints and ignores, for reports of hangs.
+/// Keeps the last exception of this job, or of this call of a pool, that Python prints and ignores, for reports of hangs.
+PyObject* stack_body(const Arguments<0>&) {
+    common::give_crash_stack();
+    Py_RETURN_NONE;
+}
+
 PyObject* ignored_body(const Arguments<1>& a) {
     common::StackArea* const area = common::offered_stacks();
     const std::string text = text_of(a[0]);
-    if (area == nullptr || area->has_ignored.load(std::memory_order_relaxed) != 0) Py_RETURN_NONE;
+    if (area == nullptr) Py_RETURN_NONE;
+    area->has_ignored.store(0, std::memory_order_release);
     const std::size_t bytes = std::min(text.size(), sizeof area->ignored - 1);
     text.copy(area->ignored, bytes);
     area->ignored[bytes] = '\0';
-    area->has_ignored.store(1, std::memory_order_release);
+    area->has_ignored.store(bytes == 0 ? 0 : 1, std::memory_order_release);
     Py_RETURN_NONE;
 }
 
@@ -479,6 +485,8 @@ Source: OpenSHMEM 1.6, section 9.1.)"},
      "(report: Callable[[Any, Any, Any, bool], bool]) -> bool",
      "Set the function with which _hook() reports. False if it is already set: a second import of the "
      "package."},
+    {"_give_crash_stack", entry<0, stack_spec, stack_body>, "() -> None",
+     "A stack for handlers of crashes, which faulthandler has replaced by a small one."},
     {"_ignored", entry<1, ignored_spec, ignored_body>, "(text: str) -> None",
      "Keep an exception that Python ignores, for reports of hangs."},
     {"_hook", entry<3, hook_spec, hook_body>, "(kind: Any, value: Any, trace: Any) -> None",

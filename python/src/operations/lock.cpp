@@ -62,19 +62,22 @@ class NotedLines {
 };
 thread_local NotedLines noted_lines;
 
-/// Notes the line that has acquired a lock, for reports.
-void note_line(const PyLock& lock) {
-    if (!noted_lines.takes_next()) return;
-    const std::string site = calling_line();
-    atl::detail::note_holder(*g.job, reinterpret_cast<const std::int64_t*>(lock.block().address), nullptr,
-                             site);
+/// Notes the line that has acquired a lock, for reports. The lock is held by now, so nothing may fail.
+void note_line(const PyLock& lock) noexcept {
+    if (!noted_lines.takes_next() || g.job == nullptr) return;
+    try {
+        const std::string site = calling_line();
+        atl::detail::note_holder(*g.job, reinterpret_cast<const std::int64_t*>(lock.block().address), nullptr,
+                                 site);
+    } catch (...) {  // the report then lacks the line
+    }
 }
 
 /// OpenSHMEM's own calls, for atoll.shmem; `called` is the name of the user's call.
 void set(PyLock& lock, double timeout_s, const char* called) {
     set_lock(*g.job, lock.word(called), timeout_s, called);
-    note_line(lock);
     lock.held = true;
+    note_line(lock);
 }
 
 bool test(PyLock& lock, const char* called) {

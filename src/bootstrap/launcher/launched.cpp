@@ -190,6 +190,9 @@ class Launched final : public Bootstrap {
         board_.view().sign_in(pe_);
         common::offer_stacks(board_.view().stacks(pe_));
         common::note_crashes(board_.view().stacks(pe_));
+        // A PE may have been in a job before.
+        board_.view().stacks(pe_).held.forget_all();
+        board_.view().stacks(pe_).has_ignored.store(0, std::memory_order_relaxed);
     }
 
     void hello() {

@@ -139,12 +139,17 @@ void write_frames(CrashNote& note, const Addresses& stack) {
     note.n_frames = static_cast<std::uint32_t>(stack.count);
 }
 
+constexpr std::size_t stack_bytes = 1 << 17;
+
 /// Lets Python's faulthandler write its stacks, and keeps that of the current thread.
 void write_python(CrashNote& note, const StackArea& area) {
     static char text[1 << 14];
     const int fd = area.python.load(std::memory_order_acquire) - 1;
     const int asks = area.signal.load(std::memory_order_acquire);
     struct stat before {};
+    stack_t stack{};
+    // Python's own stack has no room for the handlers that this signal starts.
+    if (::sigaltstack(nullptr, &stack) != 0 || stack.ss_size < stack_bytes) return;
     if (fd < 0 || asks == 0 || ::fstat(fd, &before) != 0) return;
     ::raise(asks);
     const ssize_t n = ::pread(fd, text, sizeof text, before.st_size);
@@ -179,26 +184,25 @@ void on_crash(int number, siginfo_t* info, void* context) {
     if (info->si_code <= 0) ::raise(number);
 }
 
-/// A stack for the handlers of this thread, which may have used up its own. Python's is small.
-void give_stack() {
-    constexpr std::size_t bytes = 1 << 17;
+}  // namespace
+
+void give_crash_stack() noexcept {
     stack_t now{};
-    if (::sigaltstack(nullptr, &now) != 0 || ((now.ss_flags & SS_DISABLE) == 0 && now.ss_size >= bytes))
+    if (::sigaltstack(nullptr, &now) != 0 ||
+        ((now.ss_flags & SS_DISABLE) == 0 && now.ss_size >= stack_bytes))
         return;
     stack_t ours{};
-    ours.ss_sp = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ours.ss_size = bytes;
-    if (ours.ss_sp != MAP_FAILED && ::sigaltstack(&ours, nullptr) != 0) ::munmap(ours.ss_sp, bytes);
+    ours.ss_sp = ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ours.ss_size = stack_bytes;
+    if (ours.ss_sp != MAP_FAILED && ::sigaltstack(&ours, nullptr) != 0) ::munmap(ours.ss_sp, stack_bytes);
 }
-
-}  // namespace
 
 void note_crashes(StackArea& area) noexcept {
     noted.store(&area, std::memory_order_release);
     process.store(::getpid(), std::memory_order_relaxed);
     static std::atomic<bool> installed{false};
     if (installed.exchange(true)) return;
-    give_stack();
+    give_crash_stack();
     for (std::size_t i = 0; i < std::size(crash_signals); ++i) {
         struct sigaction now {};
         if (::sigaction(crash_signals[i], nullptr, &now) != 0 || now.sa_handler != SIG_DFL) continue;

@@ -2,6 +2,8 @@
 // it after the PE's end. The handler allocates nothing and takes no lock.
 #pragma once
 
+#include "atoll/export.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +29,8 @@ struct CrashNote {
 
 /// Writes a note to `area` if this process crashes in a signal for which the program has no handler.
 void note_crashes(StackArea& area) noexcept;
+/// A stack for the handlers of this thread, which may have used up its own. Python's is small, and replaces it.
+ATOLL_API void give_crash_stack() noexcept;
 /// Call before the area is unmapped.
 void forget_crashes(const StackArea& area) noexcept;
 

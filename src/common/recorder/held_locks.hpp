@@ -35,6 +35,9 @@ struct HeldLocks {
     void forget(std::uint64_t place) noexcept {
         if (One* const one = find(place + 1)) one->place.store(0, std::memory_order_relaxed);
     }
+    void forget_all() noexcept {
+        for (One& one : all) one.place.store(0, std::memory_order_relaxed);
+    }
 
   private:
     One* find(std::uint64_t place) noexcept {

@@ -28,7 +28,7 @@ struct alignas(64) StackArea {
     Thread threads[most_threads];
     CrashNote crash;
     HeldLocks held;
-    /// The first exception that Python printed and ignored, as in a callback: "ValueError at x.py:12".
+    /// The last exception that Python printed and ignored, as in a callback: "ValueError at x.py:12".
     std::atomic<std::uint32_t> has_ignored;
     char ignored[160];
 };

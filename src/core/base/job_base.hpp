@@ -16,6 +16,7 @@
 #include "memory/mapping.hpp"
 #include "transport/transport.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 
@@ -68,12 +69,13 @@ class JobBase {
     /// A number of a new team, unique on this PE. The world team has number 0.
     int next_team_number() { return ++team_numbers_; }
     int last_team_number() const { return team_numbers_; }
-    /// Takes a number that members have agreed on, the largest of their last ones and 1. It is unique unless
-    /// threads of this PE make teams at once.
-    int take_team_number(int number) {
-        for (int last = team_numbers_; last < number && !team_numbers_.compare_exchange_weak(last, number);) {
-        }
-        return number;
+    /// Takes a number that members have agreed on, the largest of their last ones and 1. Returns one that is
+    /// unique on this PE: a later one if threads of this PE make teams at once.
+    int take_team_number(int agreed) {
+        int last = team_numbers_, unique = 0;
+        do unique = std::max(last + 1, agreed);
+        while (!team_numbers_.compare_exchange_weak(last, unique));
+        return unique;
     }
 
   protected:

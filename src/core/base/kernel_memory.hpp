@@ -34,6 +34,7 @@ struct JobKernels {
 
 /// A team's places in the memory of kernels.
 struct TeamKernels {
+    int key = 0;  ///< a number of the team that no other team of this PE has
     /// Offset of its control block, the same on all members; none: nothing was free.
     std::uint64_t place = gpu::KernelPlaces::none;
     gpu::GroupRoom group_room;  ///< of its collectives on streams

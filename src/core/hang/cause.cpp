@@ -3,6 +3,7 @@
 #include "core/hang/causes.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace atl::core {
@@ -20,10 +21,13 @@ Cause first_cause(const WaitGraph& graph) {
 /// Adds the exceptions that Python ignored: what they left undone may be what others wait for.
 void add_ignored(Cause& cause, const WaitGraph& graph) {
     const std::vector<int> pes = ignoring(graph);
-    if (pes.empty()) return;
-    const std::string& what = graph.of(pes[0]).ignored;
-    cause.sentence = pe_text(pes) + " went on after an exception in a callback or thread (" + what +
-                     "), which Python ignored; " + cause.sentence;
+    std::map<std::string, std::vector<int>> pes_by_text;
+    for (const int pe : pes) pes_by_text[graph.of(pe).ignored].push_back(pe);
+    std::string text;
+    for (const auto& [what, its] : pes_by_text)
+        text += pe_text(its) + " went on after an exception in a callback or thread (" + what +
+                "), which Python ignored; ";
+    cause.sentence = text + cause.sentence;
     std::erase_if(cause.pes, [&](int pe) { return std::find(pes.begin(), pes.end(), pe) != pes.end(); });
     cause.pes.insert(cause.pes.begin(), pes.begin(), pes.end());
 }

@@ -36,7 +36,7 @@ std::string holders_text(const WaitGraph& graph) {
     std::set<std::uint64_t> told;
     for (const int waiting : graph.waiting()) {
         if (!is_of_lock(graph.of(waiting)) || !told.insert(graph.of(waiting).wait.offset).second) continue;
-        for (int holder = 0; holder < graph.count(); ++holder)
+        for (const int holder : awaited_by(graph.doing(), waiting))
             if (const HeldSeen* held = held_by(graph, waiting, holder))
                 text += "; " + pe_text({holder}) + " holds the lock that " + pe_text({waiting}) +
                         " waits for, acquired at " + held->site;

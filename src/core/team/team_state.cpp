@@ -35,6 +35,7 @@ TeamState::TeamState(JobBase& job, int number, std::vector<int> members, int my_
       owns_control_(memory.owned),
       doubled_(memory.doubled),
       meetings_(*this, memory.control, static_cast<int>(members_.size()), my_pe) {
+    kernels.key = number;
     for (const int pe : members_) slots_.push_back(job.topology().slot(pe));
     first_ = slots_[0];
     step_ = n_pes() > 1 ? slots_[1] - slots_[0] : 1;
@@ -264,11 +265,12 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
             controls[static_cast<std::size_t>(members[static_cast<std::size_t>(first)])].offset);
     memory.find_control(job, parts, world_members);
     const RecordedCalls& calls = parent.meetings().recorded;
-    const int number = job.take_team_number(next_number(requests));
+    const int number = next_number(requests), unique = job.take_team_number(number);
     const std::uint32_t identity =
         common::team_identity(identity_of({calls.team(), calls.count()}, world_members), number);
     auto team = std::make_shared<TeamState>(job, number, std::move(world_members), my_pe, memory);
     team->meetings().recorded.set_team(identity);
+    team->kernels.key = unique;
     room->keep(offers, team->kernels);
     return team;
 }

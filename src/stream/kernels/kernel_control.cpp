@@ -63,7 +63,7 @@ void write_head(core::TeamState& team, Memory memory, device::Control* block) {
     core::JobState& job = team.job();
     device::Control head{};
     head.version = device::control_version;
-    head.team = team.number();
+    head.team = team.kernels.key;
     const bool bounded = job.settings().check != common::CheckLevel::none;
     const double bound_s = bounded ? std::min(job.settings().wait_timeout_s, 1e9) : 0;
     head.bound_ns = static_cast<unsigned long long>(bound_s * 1e9);
@@ -87,7 +87,7 @@ void write_head(core::TeamState& team, Memory memory, device::Control* block) {
     write(job, memory, block, at.slots_of(), members.data(), members.size() * sizeof(int));
     write(job, memory, block, 0, &head, head_bytes);
     const std::lock_guard lock(job.kernels().mutex);
-    job.kernels().place_of[team.number()] = team.kernels.place;
+    job.kernels().place_of[team.kernels.key] = team.kernels.place;
 }
 
 }  // namespace
@@ -167,7 +167,7 @@ void release_kernel_control(core::TeamState& team) noexcept {
     try {
         {
             const std::lock_guard lock(job.kernels().mutex);
-            job.kernels().place_of.erase(team.number());
+            job.kernels().place_of.erase(team.kernels.key);
         }
         std::memset(static_cast<void*>(block_of(team, Memory::host)), 0, bytes);
         if (job.devices().memory()) {
