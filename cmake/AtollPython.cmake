@@ -19,12 +19,16 @@ if(ATOLL_PYTHON_HEADERS)
     file(STRINGS "${ATOLL_PYTHON_HEADERS}/patchlevel.h" _line REGEX "define PY_VERSION +")
     string(REGEX REPLACE ".*\"([0-9]+)\\.([0-9]+).*" "\\1.\\2" Python_VERSION "${_line}")
     string(REPLACE "." "" _digits "${Python_VERSION}")
+    file(STRINGS "${ATOLL_PYTHON_HEADERS}/pyconfig.h" _no_gil REGEX "define Py_GIL_DISABLED 1")
+    if(_no_gil)
+        string(APPEND _digits t)   # nanobind reads from this name that the module is for a free-threaded Python
+    endif()
     set(SKBUILD_SOABI "cpython-${_digits}-${CMAKE_SYSTEM_PROCESSOR}-linux-gnu")
     set(SKBUILD_SOSABI abi3)
     set(Python_INCLUDE_DIRS "${ATOLL_PYTHON_HEADERS}")
     add_library(Python::Module INTERFACE IMPORTED)
     add_library(Python::SABIModule INTERFACE IMPORTED)
-    set(_abi STABLE_ABI)   # from 3.12 on
+    set(_abi STABLE_ABI)   # from 3.12 on, if it has a GIL
 else()
     find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module)
     set(_abi)

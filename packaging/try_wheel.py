@@ -1,7 +1,13 @@
-"""A job that tries an installed wheel: a put, a barrier, a sum, and what the binding asks Python about itself."""
+"""A job that tries an installed wheel: a put, a barrier, a sum, and what the binding asks Python about itself.
+
+A free-threaded Python must go on without its GIL, and threads must call Atoll at the same time.
+"""
 
 import inspect
 import platform
+import sys
+import sysconfig
+import threading
 
 import atoll
 
@@ -22,5 +28,29 @@ except atoll.Timeout as error:
 else:
     raise AssertionError("a wait for -1 ended")
 atoll.barrier_all()
-print(f"PE {me} of {n}: Python {platform.python_version()} on {platform.machine()}")
+
+# Threads start together and each adds to one counter of the next PE.
+counter = atoll.zeros(1, "i8")
+together = threading.Barrier(4)
+
+
+def add() -> None:
+    together.wait()
+    for _ in range(250):
+        atoll.atomic_add(counter, 1, pe=(me + 1) % n)
+
+
+threads = [threading.Thread(target=add) for _ in range(together.parties)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+atoll.barrier_all()
+assert counter[0] == 1000, counter
+
+kind = ""
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    assert not sys._is_gil_enabled(), "a module of Atoll or NumPy has turned the GIL on"
+    kind = " without a GIL"
+print(f"PE {me} of {n}: Python {platform.python_version()}{kind} on {platform.machine()}")
 atoll.finalize()

@@ -24,7 +24,8 @@ sanitizer_packages=("clang-$sanitizer" "libclang-rt-$sanitizer-dev")
 compiler_packages=(g++-{11..16} clang-{13..22})
 bench_packages=(openmpi-bin libopenmpi-dev python3-dev python3-venv)
 docs_packages=(graphviz doxygen)
-release_packages=(debootstrap mmdebstrap g++-aarch64-linux-gnu qemu-user)
+# The last ones are for a free-threaded Python, which is built.
+release_packages=(debootstrap mmdebstrap g++-aarch64-linux-gnu qemu-user make xz-utils zlib1g-dev libssl-dev libffi-dev)
 cross_packages=(g++-aarch64-linux-gnu qemu-user googletest libcli11-dev nlohmann-json3-dev)
 
 missing_of() {

@@ -6,6 +6,7 @@
 #   wheels.sh WORD...   those whose line has all these words: aarch64, or x86_64 cp312-abi3
 source "$(dirname "$0")/lib.sh"
 source scripts/roots.sh
+source scripts/pythons.sh
 begin wheels
 
 platform=manylinux_2_28
@@ -43,6 +44,10 @@ exceptions() {
 # Python's headers go into the sysroot, since one of them includes another by its path in /usr/include.
 python_headers() {
     local from=$work/${headers%/*}-$machine/usr/include to=$work/bullseye-$machine/usr/include name=${headers#*/}
+    if [[ $name == *t ]]; then
+        cp -a "$(folder_of "$name" "$machine")/usr/include/$name" "$to"
+        return
+    fi
     cp -a "$from/$name" "$to" && cp -a "$from/$machine-linux-gnu/$name" "$to/$machine-linux-gnu"
 }
 
@@ -85,25 +90,38 @@ in_suite() {
 install_in_suite() { again inside "$1-$machine" /atoll/bin/pip install --disable-pip-version-check "${wheel##*/}"; }
 run_in_suite() { inside "$1-$machine" /atoll/bin/atoll run -n 2 /atoll/bin/python try_wheel.py; }
 
+# place_under_qemu PLACE: sets the folder with libraries, the interpreter, and its version, such as 3.13t.
+place_under_qemu() {
+    root=$work/$1-$machine interpreter=$root/usr/bin/python3
+    if [[ $1 == python* ]]; then
+        root=$work/bookworm-$machine interpreter=$(folder_of "$1" "$machine")/usr/bin/$1 version=${1#python}
+    else
+        version=$(basename "$(readlink "$interpreter")") version=${version#python}
+    fi
+}
 under_qemu() {
-    unpack "$1" "$machine" "${packages[@]}" && rm -rf "$work/$1-$machine/atoll"
+    local root interpreter version
+    [[ $1 == python* ]] || unpack "$1" "$machine" "${packages[@]}" || return 1
+    place_under_qemu "$1" && rm -rf "$root/atoll"
 }
 install_under_qemu() {
-    local version
-    version=$(basename "$(readlink "$work/$1-$machine/usr/bin/python3")")
-    again "$python" -m pip install --disable-pip-version-check --target "$work/$1-$machine/atoll" --only-binary=:all: \
-        --platform "${platform}_$machine" --python-version "${version#python}" "$wheel"
+    local root interpreter version
+    place_under_qemu "$1"
+    again "$python" -m pip install --disable-pip-version-check --target "$root/atoll" --only-binary=:all: \
+        --platform "${platform}_$machine" --implementation cp --abi "cp${version//./}" \
+        --python-version "${version%t}" "$wheel"
 }
 run_under_qemu() {
-    local root=$work/$1-$machine emulate
+    local root interpreter version emulate
+    place_under_qemu "$1"
     emulate=(env PYTHONPATH="$root/atoll" "qemu-$machine" -L "$root")
-    "${emulate[@]}" "$root/atoll/bin/atoll" run -n 2 "${emulate[@]}" "$root/usr/bin/python3" packaging/try_wheel.py
+    "${emulate[@]}" "$root/atoll/bin/atoll" run -n 2 "${emulate[@]}" "$interpreter" packaging/try_wheel.py
 }
 
 # python_here NAME: prints a program of this machine, such as python3.12. Those of pyenv are not on PATH.
 python_here() {
     local program
-    for program in "$1" "${PYENV_ROOT:-$HOME/.pyenv}/versions/${1#python}".*/bin/"$1"; do
+    for program in "$(folder_of "$1" "$(uname -m)")/usr/bin/$1" "$1" "${PYENV_ROOT:-$HOME/.pyenv}/versions/${1#python}".*/bin/"$1"; do
         if "$program" --version >/dev/null 2>&1; then
             printf '%s\n' "$program"
             return 0
@@ -112,7 +130,8 @@ python_here() {
     return 1
 }
 on_this_machine() { rm -rf "$work/on-$1" && "$(python_here "$1")" -m venv "$work/on-$1"; }
-install_on_this_machine() { again "$work/on-$1/bin/pip" install --disable-pip-version-check "$wheel"; }
+# The newest NumPy may have no wheel for an older Python; its source is not compiled here.
+install_on_this_machine() { again "$work/on-$1/bin/pip" install --disable-pip-version-check --only-binary=:all: "$wheel"; }
 run_on_this_machine() (
     unset PYTHONPATH VIRTUAL_ENV LD_LIBRARY_PATH
     "$work/on-$1/bin/atoll" run -n 2 "$work/on-$1/bin/python" packaging/try_wheel.py
@@ -136,10 +155,10 @@ c_on_debian_11() {
 
 # lacking PLACE: prints the reason why nothing can be tried there.
 lacking() {
-    if [[ $1 == python* ]]; then
-        python_here "$1" >/dev/null || echo "this machine has no $1"
-    elif [ "$machine" != "$(uname -m)" ]; then
+    if [ "$machine" != "$(uname -m)" ]; then
         command -v "qemu-$machine" >/dev/null || echo "needs qemu-user"
+    elif [[ $1 == python* ]]; then
+        python_here "$1" >/dev/null || echo "this machine has no $1"
     else
         may_mount || echo "needs root and the right to mount"
     fi
@@ -149,7 +168,7 @@ try_on() {
     local how=in_suite name="$tag $machine on $1" lacks
     lacks=$(lacking "$1")
     [ -z "$lacks" ] || { skip "$name" "$lacks"; return 0; }
-    if [[ $1 == python* ]]; then how=on_this_machine; elif [ "$machine" != "$(uname -m)" ]; then how=under_qemu; fi
+    if [ "$machine" != "$(uname -m)" ]; then how=under_qemu; elif [[ $1 == python* ]]; then how=on_this_machine; fi
     step "$name: a system" "$how" "$1" || true # without one, the installation fails and counts
     check "$name: pip install" "install_$how" "$1"
     [ "$checked" -ne 0 ] || check "$name: a job" "run_$how" "$1"
@@ -159,6 +178,8 @@ make_and_try() {
     local machine=$1 tag=$2 headers=$3 places=$4 wheel place lacks
     check "sysroot $machine" sysroot
     [ "$checked" -eq 0 ] || return 0
+    [[ $headers != *t ]] || check "${headers#*/} $machine" free_threaded "${headers%/*}" "${headers#*/}" "$machine"
+    [ "$checked" -eq 0 ] || return 0
     check "$tag $machine" make_wheel
     [ "$checked" -eq 0 ] || return 0
     wheel=$(ls "$PWD"/dist/atoll-*-"$tag-${platform}_$machine".whl)
@@ -166,7 +187,9 @@ make_and_try() {
     check "$tag $machine: GPUs" "$python" scripts/wheel_gpus.py "$wheel"
     check "$tag $machine: auditwheel" audit
     [[ $tag != *-abi3 ]] || check "$tag $machine: abi3audit" stable_abi
-    for place in ${places//,/ }; do try_on "$place"; done
+    for place in ${places//,/ }; do
+        if [ "$place" = - ]; then skip "$tag $machine: a job" "packaging/wheels.tsv names no place"; else try_on "$place"; fi
+    done
     lacks=$(lacking bullseye)
     if [ -z "$lacks" ]; then check "$tag $machine: C on Debian 11" c_on_debian_11; else skip "$tag $machine: C on Debian 11" "$lacks"; fi
 }
