@@ -95,6 +95,6 @@ def test_an_error_that_python_ignores_is_named_first(job: Job, name: str) -> Non
     said = [text for text in done.stderr.splitlines() if text.startswith("atoll run: ")]
     assert re.match(
         rf"atoll run: PE 1 went on after an exception in a callback or thread \(ValueError at program.py:{line}\), "
-        r"which Python ignored; PE 0 waits in signal_wait_until .*found 2, waiting for >= 3",
+        r"which Python ignored; PE 1 has not signalled .*; PE 0 waits in signal_wait_until .*found 2, waiting for >= 3",
         said[0],
     ), done.stderr

@@ -149,7 +149,9 @@ void write_python(CrashNote& note, const StackArea& area) {
     struct stat before {};
     stack_t stack{};
     // Python's own stack has no room for the handlers that this signal starts.
-    if (::sigaltstack(nullptr, &stack) != 0 || stack.ss_size < stack_bytes) return;
+    if (::sigaltstack(nullptr, &stack) != 0 ||
+        ((stack.ss_flags & SS_ONSTACK) != 0 && stack.ss_size < stack_bytes))
+        return;
     if (fd < 0 || asks == 0 || ::fstat(fd, &before) != 0) return;
     ::raise(asks);
     const ssize_t n = ::pread(fd, text, sizeof text, before.st_size);
