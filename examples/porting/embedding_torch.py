@@ -49,7 +49,7 @@ for pe in range(n):
 assert torch.equal(vectors, wanted.float()[:, None].expand(LOOKUPS, WIDTH))
 meet()
 
-# Each PE adds 1 to one row of every other shard.
+# Each PE adds 1 to one row of every shard.
 for pe in range(n):
     shards[pe][me % ROWS] += 1
 meet()

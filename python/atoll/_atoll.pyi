@@ -2401,6 +2401,7 @@ def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: Sig
     --------
     >>> atoll.put_signal(x, data, sig, 1, pe=right)
     >>> atoll.signal_wait_until(sig, ">=", 1)  # the left PE's data is in x
+    1
     """
 
 @overload

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import socket
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -20,12 +21,14 @@ ANSWER_SECONDS = 5.0  # a PE that was interrupted must have answered
 
 
 EXPLAINED_SECONDS = 1.0  # a shorter wait for a future may only look
+AGAIN_SECONDS = 10.0  # the least time between two reports of one future
 
 
 class PoolFuture(Future[Any]):
     """A future whose TimeoutError tells why the call has not ended."""
 
     explain: Callable[[float], str] | None = None  # once the call has begun
+    explained_at = -math.inf
 
     def result(self, timeout: float | None = None) -> Any:
         """Return the result, as Future.result."""
@@ -45,8 +48,16 @@ class PoolFuture(Future[Any]):
 
     def _explained(self, error: FutureTimeoutError, timeout: float | None) -> FutureTimeoutError:
         explain = self.explain
-        if explain is None or timeout is None or timeout < EXPLAINED_SECONDS:
+        now = time.monotonic()
+        # A report takes a while, which a program that asks again and again does not expect.
+        if (
+            explain is None
+            or timeout is None
+            or timeout < EXPLAINED_SECONDS
+            or now - self.explained_at < AGAIN_SECONDS
+        ):
             return error
+        self.explained_at = now
         return FutureTimeoutError(explain(timeout))
 
 

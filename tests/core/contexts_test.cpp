@@ -1,6 +1,8 @@
 // Contexts: PE numbers of their team, options, use from several threads, and separate ordering.
 #include "support/setups.hpp"
 
+#include "core/team/context_state.hpp"
+
 #include <climits>
 #include <thread>
 #include <vector>
@@ -111,31 +113,36 @@ TEST_P(Contexts, PeQuietCompletesTowardsThosePes) {
 TEST_P(Contexts, TheDefaultOneServesAllThreads) {
     run([](Job& job) {
         constexpr int n_threads = 3;
-        constexpr int rounds = 300;
+        constexpr int rounds = 60;
         SymmetricArray<long> sums(job, n_threads + 1);
         SymmetricArray<int> words(job, n_threads);
-        std::vector<std::thread> threads;
-        for (int t = 0; t < n_threads; ++t)
-            threads.emplace_back([&, t] {
-                const auto k = static_cast<std::size_t>(t);
-                const Context& context = job.context();
-                for (int i = 1; i <= rounds; ++i) {
-                    context.atomic_add(&sums[k], 1, right_of(job));
-                    context.atomic_inc(&sums[n_threads], 0);
-                    context.p(&words[k], i, right_of(job));
-                    context.fence();  // puts to one word are unordered, too
-                    if (i % 50 != 0) continue;
-                    context.quiet();
-                    EXPECT_GE(context.g(&words[k], right_of(job)), i);
-                }
+        const auto work = [&](int t, int first) {
+            const auto k = static_cast<std::size_t>(t);
+            const Context& context = job.context();
+            for (int i = first; i < first + rounds; ++i) {
+                context.atomic_add(&sums[k], 1, right_of(job));
+                context.atomic_inc(&sums[n_threads], 0);
+                context.p(&words[k], i, right_of(job));
+                context.fence();  // puts to one word are unordered, too
+                if (i % 20 != 0) continue;
                 context.quiet();
-                context.wait_until(&words[k], Compare::eq, rounds);
-            });
-        for (auto& thread : threads) thread.join();
-        job.world().barrier();
-        for (std::size_t k = 0; k < n_threads; ++k) EXPECT_EQ(sums[k], rounds);
-        EXPECT_EQ(job.context().g(&sums[n_threads], 0), long{rounds} * n_threads * job.n_pes());
-        job.world().barrier();
+                EXPECT_GE(context.g(&words[k], right_of(job)), i);
+            }
+            context.quiet();
+            context.wait_until(&words[k], Compare::eq, first + rounds - 1);
+        };
+        // The end is repeated: the quiet of each thread completes its own operations, whatever others do.
+        constexpr int repeats = 8;
+        for (int repeat = 0; repeat < repeats; ++repeat) {
+            std::vector<std::thread> threads;
+            for (int t = 0; t < n_threads; ++t) threads.emplace_back(work, t, 1 + repeat * rounds);
+            for (auto& thread : threads) thread.join();
+            job.world().barrier();
+            const long done = (repeat + 1L) * rounds;
+            for (std::size_t k = 0; k < n_threads; ++k) EXPECT_EQ(sums[k], done);
+            EXPECT_EQ(job.context().g(&sums[n_threads], 0), done * n_threads * job.n_pes());
+            job.world().barrier();
+        }
     });
 }
 
@@ -167,10 +174,23 @@ TEST_P(Contexts, OneEachForManyThreads) {
 
 INSTANTIATE_TEST_SUITE_P(Pes, Contexts, ::testing::ValuesIn(all_setups()), setup_name);
 
+/// Sets the time of a move from which on a program makes few, so that no clock matters.
+class Seldom {
+  public:
+    explicit Seldom(std::uint64_t ns) : before_(core::ContextState::seldom_ns.exchange(ns)) {}
+    ~Seldom() { core::ContextState::seldom_ns = before_; }
+    Seldom(const Seldom&) = delete;
+    Seldom& operator=(const Seldom&) = delete;
+
+  private:
+    const std::uint64_t before_;
+};
+
 class FirstMoves : public ::testing::TestWithParam<common::CheckLevel> {};
 
 /// Each put counts once, and threads may share a context while it turns to the fast path.
 TEST_P(FirstMoves, AreNotedForHangReports) {
+    const Seldom never(~std::uint64_t{0});
     const auto body = [](Job& job) {
         constexpr int noted = 4096, n_threads = 2;
         SymmetricArray<int> x(job, n_threads);
@@ -192,6 +212,24 @@ TEST_P(FirstMoves, AreNotedForHangReports) {
         put_in_threads(job.create_context(), noted);
         job.world().barrier();
         for (const int value : x) EXPECT_EQ(value, noted);
+        job.world().barrier();
+    };
+    ThreadJobOptions options;
+    options.check = GetParam();
+    run_pes(2, body, options);
+}
+
+TEST_P(FirstMoves, AreAllNotedIfTheProgramMakesFew) {
+    const Seldom always(0);
+    const auto body = [](Job& job) {
+        SymmetricArray<int> x(job, 1);
+        constexpr int moves = 3 * 4096 + 7;
+        const Context context = job.create_context();
+        for (int i = 1; i <= moves; ++i) context.p(x.data(), i, right_of(job));
+        EXPECT_EQ(job.state().recorder->writes().has_lost.load(), 0U);
+        context.quiet();
+        job.world().barrier();
+        EXPECT_EQ(x[0], moves);
         job.world().barrier();
     };
     ThreadJobOptions options;

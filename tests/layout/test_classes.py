@@ -42,6 +42,7 @@ CLASS = re.compile(
     re.MULTILINE,
 )
 BASE = re.compile(r"\bpublic (?:[\w]+::)*(\w+)")
+BASE_OF_STRUCT = re.compile(r"(?<!:)[:,] *(?:public )?(?:[\w]+::)*(\w+)")
 ACCESS = re.compile(r"\b(public|protected|private):")
 KEYWORDS = {"if", "for", "while", "switch", "return", "sizeof", "alignas", "decltype", "noexcept", "requires"}
 
@@ -109,7 +110,8 @@ def classes(text: str) -> Iterator[tuple[str, str, str, list[str]]]:
     plain = COMMENT.sub("", text)
     for match in CLASS.finditer(plain):
         body = plain[match.end() : block_end(plain, match.end()) - 1]
-        yield match[1], match[2], body, BASE.findall(match[3])
+        bases = (BASE_OF_STRUCT if match[1] == "struct" else BASE).findall(match[3])
+        yield match[1], match[2], body, bases
 
 
 def sources(*suffixes: str) -> list[Path]:
@@ -133,10 +135,10 @@ def class_sizes(texts: Mapping[str, str]) -> dict[str, int]:
                 methods[place], bases[place] = found, names
             places.setdefault(name, []).append(place)
 
-    def whole(place: str) -> set[str]:
+    def whole(place: str, seen: frozenset[str] = frozenset()) -> set[str]:
         # A base whose name several files define is not followed, because they may differ.
         inherited = [places[name][0] for name in bases[place] if len(set(places.get(name, []))) == 1]
-        return methods[place].union(*(whole(base) for base in inherited if base != place))
+        return methods[place].union(*(whole(base, seen | {place}) for base in inherited if base not in seen))
 
     return {place: len(whole(place)) for place in methods}
 
@@ -184,10 +186,13 @@ class Owner : public ns::Base {
   public:
     int own() const { return 1; }
 };
+struct Another final : ns::Base {
+    int own() const { return 1; }
+};
 """
     found = {name: public_methods(kind, name, body) for kind, name, body, _ in classes(text)}
-    assert found == {"Base": {"broadcast"}, "Owner": {"own"}}
-    assert class_sizes({"a.hpp": text}) == {"a.hpp Base": 1, "a.hpp Owner": 2}
+    assert found == {"Base": {"broadcast"}, "Owner": {"own"}, "Another": {"own"}}
+    assert class_sizes({"a.hpp": text}) == {"a.hpp Base": 1, "a.hpp Owner": 2, "a.hpp Another": 2}
 
 
 def test_const_means_it() -> None:

@@ -9,6 +9,8 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <dlfcn.h>
+#include <string>
 #include <thread>
 
 namespace atl::testing {
@@ -54,10 +56,22 @@ TEST(UcxJob, ConnectsByTcpAtTheFirstUse) {
     job.world().barrier();
 }
 
-TEST(UcxJob, LeavesTheSignalsOfCrashesAlone) {
+/// The file of a function; empty for none.
+std::string file_of(const void* function) {
+    Dl_info info{};
+    return ::dladdr(function, &info) != 0 ? info.dli_fname : "";
+}
+
+TEST(UcxJob, HandlesNoSignalsOfCrashes) {
     if (!by_ucx()) GTEST_SKIP() << "ATOLL_TRANSPORT is not ucx, or the job has one PE";
     const Handlers now;
-    for (int i = 0; i < 5; ++i) EXPECT_EQ(now.of[i], at_start.of[i]) << "signal " << Handlers::signals[i];
+    for (int i = 0; i < 5; ++i) {
+        if (now.of[i] == at_start.of[i]) continue;
+        // Atoll's own handlers are in this program, and UCX's would be in a library of its.
+        const std::string file = file_of(reinterpret_cast<void*>(now.of[i]));
+        EXPECT_EQ(file, file_of(reinterpret_cast<void*>(&is_initialized)))
+            << "signal " << Handlers::signals[i];
+    }
 }
 
 TEST(UcxJob, ServesOthersWhileItComputes) {

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from atoll.compat import _has_driver
-from jobs import HANG_GUARD, PROGRAMS, Job, environment, python
+from jobs import HANG_GUARD, PROGRAMS, ROOT, Job, environment, launcher, python
 from test_numba_gpus import needs, with_numba_cuda
 
 pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
@@ -39,6 +39,19 @@ def test_all_functions_for_blocks_compile_by_numba_cuda_mlir() -> None:
         env=environment(NVSHMEM_HEAP_KIND="SYSMEM"), capture_output=True, text=True, timeout=4 * HANG_GUARD, check=False,
     )  # fmt: skip
     assert done.stdout == "done\n", done.stdout + done.stderr
+
+
+@pytest.mark.timeout(4 * HANG_GUARD)
+def test_the_kernels_of_a_ported_program_compile(package: str) -> None:
+    done = subprocess.run(
+        [
+            *(launcher(), "run", "-n", "1", with_numba_cuda(), str(PROGRAMS / "ported_kernels.py")),
+            str(ROOT / "examples/porting/allreduce_numba.py"),
+        ],
+        env=environment(PYTHONPATH=package, NVSHMEM_HEAP_KIND="SYSMEM"), capture_output=True, text=True,
+        timeout=4 * HANG_GUARD, check=False,
+    )  # fmt: skip
+    assert done.stdout == "one_shot\nby_library\n", done.stdout + done.stderr
 
 
 def test_a_program_of_nbshmem(job: Job) -> None:

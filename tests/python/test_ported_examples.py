@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 from atoll.compat import _has_driver
-from jobs import HANG_GUARD, PROGRAMS, ROOT, Job, environment, launcher
-from test_numba_gpus import with_numba_cuda
+from jobs import ROOT, Job
 
 FOLDER = ROOT / "examples/porting"
 WITH_CUPY = {
@@ -65,17 +63,3 @@ def test_programs_with_cupy(job: Job, program: str, n: int) -> None:
     done = job("as_cupy.py", n, str(FOLDER / program), ATOLL_COMPAT="nvshmem,nccl")
     assert WITH_CUPY[program].format(n=n) in done.stdout
     assert len(done.stdout.splitlines()) == 1
-
-
-@needs_no_driver
-@pytest.mark.timeout(4 * HANG_GUARD)
-def test_kernels_in_numba_compile(package: str) -> None:
-    done = subprocess.run(
-        [
-            *(launcher(), "run", "-n", "1", with_numba_cuda(), str(PROGRAMS / "ported_kernels.py")),
-            str(FOLDER / "allreduce_numba.py"),
-        ],
-        env=environment(PYTHONPATH=package, NVSHMEM_HEAP_KIND="SYSMEM"), capture_output=True, text=True,
-        timeout=4 * HANG_GUARD, check=False,
-    )  # fmt: skip
-    assert done.stdout == "one_shot\nby_library\n", done.stdout + done.stderr

@@ -25,7 +25,11 @@ DIFFERENT = {
         "reduce(y, x, 'sum', 1, {})",
         ("root=0", "root=1"),
     ),
-    "operators": ("sum_reduce(y, x, {})", "max_reduce(y, x, {})", ("op=sum", "op=max", "differ in op")),
+    "operators": (
+        "sum_reduce(y, x, {})",
+        "max_reduce(y, x, {})",
+        ("sum_reduce(", "max_reduce(", "differ in op"),
+    ),
     "operations": ("sum_reduce(y, x, {})", "broadcast(y, x, 0, {})", ("reduce(", "broadcast(")),
     "strides": (
         "alltoalls(wide, wide2, 1, 1, 1, {})",

@@ -257,7 +257,7 @@ def _require_real(call: str, dtype: Any) -> None:
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise TypeError(
             f"{call}(dtype={np.dtype(dtype)}): the numbers are float64 or float32, from 0 to 1. For integers below k write "
-            f"({call}(shape) * k).astype({np.dtype(dtype)!r})."
+            f"({call}(shape) * k).astype({str(np.dtype(dtype))!r})."
         )
 
 

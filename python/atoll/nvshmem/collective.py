@@ -122,9 +122,12 @@ def _run(function: str, coll: str, team: Any, to: Any, source: Any, op: Any, roo
 
 def _run_as_floats(function: str, team: Any, dst: Any, src: Any, op: str) -> None:
     """Reduce tensors of a type that NumPy has not, as float32. Each result is rounded once."""
-    to, source = line_of(dst), line_of(src)
-    if to.dtype != getattr(source, "dtype", None):
-        raise NvshmemInvalid(f"nvshmem.core.{function}: dst has dtype {to.dtype}; src must have the same.")
+    kinds = [getattr(each, "dtype", type(each).__name__) for each in (dst, src)]
+    if kinds[0] != kinds[1]:
+        raise NvshmemInvalid(
+            f"nvshmem.core.{function}: dst has dtype {kinds[0]}, and src {kinds[1]}; they must be the same."
+        )
+    to, source = line_of(dst.detach()), line_of(src)
     wide = to.float()
     _run(function, function, team, wide.numpy(), source.detach().float().numpy(), op, 0, None)
     to.copy_(wide)
@@ -157,7 +160,7 @@ def reduce(team: Any, dst_array: Any, src_array: Any, op: str, stream: Any = Non
     Tensors of bfloat16 and of 8-bit floats on the host are combined as float32.
     """
     op = _operator("reduce", op, OPERATORS)
-    if is_narrow(dst_array):
+    if is_narrow(dst_array) or is_narrow(src_array):
         _run_as_floats("reduce", team, dst_array, src_array, op)
         return
     _run("reduce", "reduce", team, *_lines("reduce", dst_array, src_array), op, 0, stream)
@@ -170,7 +173,7 @@ def reducescatter(team: Any, dst_array: Any, src_array: Any, op: str, stream: An
     src_array has dst_array's size for each PE. Other arguments and errors are reduce's.
     """
     op = _operator("reducescatter", op, OPERATORS)
-    if is_narrow(dst_array):
+    if is_narrow(dst_array) or is_narrow(src_array):
         _run_as_floats("reducescatter", team, dst_array, src_array, op)
         return
     lines = _lines("reducescatter", dst_array, src_array)

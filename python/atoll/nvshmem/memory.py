@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from typing import Any
 
 import numpy as np
@@ -272,3 +273,5 @@ def forget() -> None:
     STATE.blocks.clear()
     STATE.words.clear()
     STATE.teams.clear()
+    if cute := sys.modules.get("atoll.nvshmem.interop.cute"):  # loaded only with CuTe DSL
+        cute.forget()

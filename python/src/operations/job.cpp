@@ -303,7 +303,8 @@ PyObject* report_body(const Arguments<1>& a) {
     Py_RETURN_TRUE;
 }
 
-/// Keeps the last exception of this job, or of this call of a pool, that Python prints and ignores, for reports of hangs.
+/// Keeps the last exception of this job, or of this call of a pool, that Python prints and ignores, for
+/// reports of hangs.
 PyObject* stack_body(const Arguments<0>&) {
     common::give_crash_stack();
     Py_RETURN_NONE;

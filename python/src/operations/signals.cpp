@@ -234,7 +234,8 @@ Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
 Examples
 --------
 >>> atoll.put_signal(x, data, sig, 1, pe=right)
->>> atoll.signal_wait_until(sig, ">=", 1)  # the left PE's data is in x)"},
+>>> atoll.signal_wait_until(sig, ">=", 1)  # the left PE's data is in x
+1)"},
     {"put_signal_nbi", entry<10, put_signal_nbi_spec, put_signal_body<put_signal_nbi_spec>>, ATOLL_PUT_SIGNAL,
      R"(Like put_signal, but src must not be changed before quiet(). Local.
 

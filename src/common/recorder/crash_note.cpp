@@ -190,8 +190,7 @@ void on_crash(int number, siginfo_t* info, void* context) {
 
 void give_crash_stack() noexcept {
     stack_t now{};
-    if (::sigaltstack(nullptr, &now) != 0 ||
-        ((now.ss_flags & SS_DISABLE) == 0 && now.ss_size >= stack_bytes))
+    if (::sigaltstack(nullptr, &now) != 0 || ((now.ss_flags & SS_DISABLE) == 0 && now.ss_size >= stack_bytes))
         return;
     stack_t ours{};
     ours.ss_sp = ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -29,7 +29,8 @@ struct CrashNote {
 
 /// Writes a note to `area` if this process crashes in a signal for which the program has no handler.
 void note_crashes(StackArea& area) noexcept;
-/// A stack for the handlers of this thread, which may have used up its own. Python's is small, and replaces it.
+/// A stack for the handlers of this thread, which may have used up its own. Python's is small, and replaces
+/// it.
 ATOLL_API void give_crash_stack() noexcept;
 /// Call before the area is unmapped.
 void forget_crashes(const StackArea& area) noexcept;

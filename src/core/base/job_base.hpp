@@ -24,6 +24,25 @@ namespace atl::core {
 
 class JobState;
 
+/// Numbers of teams, unique on this PE. The world team has number 0. Threads may make different teams at
+/// once.
+class TeamNumbers {
+  public:
+    int next() { return ++last_; }
+    int last() const { return last_; }
+    /// Takes a number that members have agreed on, the largest of their last ones and 1. Returns one that is
+    /// unique on this PE: a later one if threads of this PE make teams at once.
+    int take(int agreed) {
+        int last = last_, unique = 0;
+        do unique = std::max(last + 1, agreed);
+        while (!last_.compare_exchange_weak(last, unique));
+        return unique;
+    }
+
+  private:
+    std::atomic<int> last_{0};
+};
+
 class JobBase {
   public:
     JobBase(const JobBase&) = delete;
@@ -66,17 +85,7 @@ class JobBase {
     const JobKernels& kernels() const { return kernels_; }
     /// True if every PE's front declares the dtypes of its collectives. They are then compared, too.
     bool compares_dtypes() const { return compares_dtypes_; }
-    /// A number of a new team, unique on this PE. The world team has number 0.
-    int next_team_number() { return ++team_numbers_; }
-    int last_team_number() const { return team_numbers_; }
-    /// Takes a number that members have agreed on, the largest of their last ones and 1. Returns one that is
-    /// unique on this PE: a later one if threads of this PE make teams at once.
-    int take_team_number(int agreed) {
-        int last = team_numbers_, unique = 0;
-        do unique = std::max(last + 1, agreed);
-        while (!team_numbers_.compare_exchange_weak(last, unique));
-        return unique;
-    }
+    TeamNumbers& team_numbers() { return team_numbers_; }
 
   protected:
     /// Reads the board. JobState fills in the rest as the job starts.
@@ -102,7 +111,7 @@ class JobBase {
 
   private:
     JobState& job_state_;
-    std::atomic<int> team_numbers_{0};  // atomic: threads may split different teams at once
+    TeamNumbers team_numbers_;
 };
 
 }  // namespace atl::core

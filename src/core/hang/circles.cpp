@@ -117,7 +117,8 @@ std::optional<Cause> left_out(const WaitGraph& graph, const std::vector<int>& pa
                  {absent}};
 }
 
-/// True for a wait for one word of the PE itself, for a value or a greater one. Other comparisons order no steps.
+/// True for a wait for one word of the PE itself, for a value or a greater one. Other comparisons order no
+/// steps.
 bool counts_steps(const common::WaitCopy& wait) {
     return wait.word_bytes != 0 && wait.word_pe < 0 &&
            wait.compare == static_cast<std::uint32_t>(Compare::ge);
@@ -150,8 +151,7 @@ std::optional<Cause> behind(const WaitGraph& graph, const std::vector<int>& path
     bool differ = false;
     for (std::size_t i = 0; i < path.size(); ++i) {
         const common::WaitCopy& wait = graph.of(path[i]).wait;
-        if (!counts_steps(wait) || wait.offset != any.offset)
-            return std::nullopt;
+        if (!counts_steps(wait) || wait.offset != any.offset) return std::nullopt;
         differ = differ || wait.expected != any.expected;
         if (static_cast<std::int64_t>(wait.expected) <
             static_cast<std::int64_t>(graph.of(path[least]).wait.expected))

@@ -10,9 +10,6 @@ namespace atl::core {
 
 namespace {
 
-/// A noted move takes some 15 ns more: 1 % of this time.
-constexpr std::uint64_t seldom_ns = 1500;
-
 bool are_moves_noted(const common::Settings& settings) {
     return !settings.front_notes_writes && settings.checks(common::CheckLevel::basic);
 }
@@ -29,6 +26,8 @@ ContextState::ContextState(TeamState& team, const ContextOptions& options, std::
     if (transport_ && (held_ || team.number() != 0)) id_ = transport_->create_context();
 }
 
+std::atomic<std::uint64_t> ContextState::seldom_ns{1500};
+
 bool ContextState::note_again() noexcept {
     if (!are_moves_noted(job_.settings())) return false;
     first_moves_.store(moves, std::memory_order_relaxed);
@@ -41,7 +40,7 @@ void ContextState::begin_moves() noexcept {
 
 bool ContextState::goes_on() noexcept {
     const std::uint64_t since = moves_since_ns_.load(std::memory_order_relaxed);
-    return common::now_ns() - since >= seldom_ns * moves && note_again();
+    return (common::now_ns() - since) / moves >= seldom_ns.load(std::memory_order_relaxed) && note_again();
 }
 
 ContextState::~ContextState() {

@@ -145,7 +145,8 @@ Team make_member_team(const Job& owner, std::vector<int> members, long* word) {
         parts.count() == 1
             ? TeamMemory{first_meeting(job, world.context(), members, my_pe == 0, word), my_pe == 0, {}}
             : MeetingOfParts(job, world.context(), members, parts, word).run(my_pe);
-    return Team(std::make_shared<TeamState>(job, job.next_team_number(), std::move(members), my_pe, memory));
+    return Team(
+        std::make_shared<TeamState>(job, job.team_numbers().next(), std::move(members), my_pe, memory));
 }
 
 }  // namespace atl::core

@@ -27,8 +27,8 @@ const Team& PredefinedTeams::rail() {
     const std::lock_guard lock(rail_mutex_);
     if (!rail_) {
         auto* control = static_cast<ControlBlock*>(job_.arena().allocate(ControlBlock::bytes(1)));
-        auto team = std::make_shared<TeamState>(job_, job_.next_team_number(), std::vector<int>{job_.pe()}, 0,
-                                                TeamMemory{control, true, {}});
+        auto team = std::make_shared<TeamState>(job_, job_.team_numbers().next(), std::vector<int>{job_.pe()},
+                                                0, TeamMemory{control, true, {}});
         team->set_predefined();
         rail_ = Team(std::move(team));
     }

@@ -223,7 +223,7 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     const Meetings::Within within(parent.meetings(), "split");
     parent.agree(record);
     JobBase& job = parent.job_base();
-    const SplitRequest request{color, key, job.last_team_number()};
+    const SplitRequest request{color, key, job.team_numbers().last()};
     parent.exchange("team_split", &request, sizeof request);
     const auto requests = all_exchanged<SplitRequest>(parent);
     const std::vector<int> members = color < 0 ? std::vector<int>{} : members_of(requests, color);
@@ -265,7 +265,7 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
             controls[static_cast<std::size_t>(members[static_cast<std::size_t>(first)])].offset);
     memory.find_control(job, parts, world_members);
     const RecordedCalls& calls = parent.meetings().recorded;
-    const int number = next_number(requests), unique = job.take_team_number(number);
+    const int number = next_number(requests), unique = job.team_numbers().take(number);
     const std::uint32_t identity =
         common::team_identity(identity_of({calls.team(), calls.count()}, world_members), number);
     auto team = std::make_shared<TeamState>(job, number, std::move(world_members), my_pe, memory);

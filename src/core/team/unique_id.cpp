@@ -117,7 +117,7 @@ class TeamOfId {
         arrive();
         for (int i = 0; i < n_pes_; ++i) members_.push_back(static_cast<int>(await(Board::member(i), i) - 1));
         check_members();
-        TeamState first(job_, job_.next_team_number(), members_, my_pe_, memory());
+        TeamState first(job_, job_.team_numbers().next(), members_, my_pe_, memory());
         first.meetings().recorded.set_team(
             common::team_identity(static_cast<std::uint32_t>((id_ * 0x9e3779b97f4a7c15) >> 32), 0));
         leave();

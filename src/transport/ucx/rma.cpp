@@ -280,6 +280,12 @@ void Rma::complete_puts(Lock& lock, Waiting& waiting, const char* operation, Pee
     if (peer.rma) await_flush(lock, waiting, operation, peer, of(peer, context).last_put);
 }
 
+bool Rma::is_complete(Peer& peer, std::uint32_t context) {
+    if (!peer.rma) return true;
+    const std::uint64_t last = of(peer, context).last;
+    return last <= of(peer).flushed && of(peer).shown >= std::min(last, of(peer).on_device);
+}
+
 void Rma::begin_completing(Peer& peer, std::uint32_t context) {
     if (peer.rma && of(peer, context).last > of(peer).flushed) begin_flush(peer);
 }

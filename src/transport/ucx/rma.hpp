@@ -83,6 +83,8 @@ class Rma {
     void complete(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint32_t context);
     void complete_puts(Lock& lock, Waiting& waiting, const char* operation, Peer& peer,
                        std::uint32_t context);
+    /// True if `complete` would not wait.
+    bool is_complete(Peer& peer, std::uint32_t context);
     /// Begins the flush for which `complete` waits.
     void begin_completing(Peer& peer, std::uint32_t context);
     /// True if operations on any PE are to be completed or made visible. May be called without the mutex.

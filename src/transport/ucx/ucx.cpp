@@ -404,17 +404,15 @@ void Ucx::complete(Lock& lock, ContextId context, int pe) {
         if (Rma* rma = engine_->rma()) rma->complete(lock, *waiting_, "quiet", peer, context);
     };
     if (pe >= 0) return complete_at(pe);
-    Touched touched = std::move(*contexts_[context]);
-    contexts_[context]->clear();
-    for (std::size_t i = 0; i < touched.size(); ++i) {
-        try {
-            complete_at(touched[i]);
-        } catch (...) {
-            if (!lock) lock.lock();
-            for (; i < touched.size(); ++i) touch(*contexts_[context], touched[i]);
-            throw;
-        }
-    }
+    // A wait releases the lock, and other threads of the context go on. Their quiet has to find a PE for as
+    // long as anything is outstanding there, so the PE stays in the list until then.
+    const Touched now = *contexts_[context];
+    for (const int of : now) complete_at(of);
+    std::erase_if(*contexts_[context], [&](int of) {
+        Peer& peer = engine_->peer(of);
+        Rma* const rma = engine_->rma();
+        return Engine::last(peer, context) <= peer.done && (!rma || rma->is_complete(peer, context));
+    });
 }
 
 }  // namespace

@@ -257,7 +257,7 @@ def errors_name_the_call_and_the_cure(rng: random.Random) -> None:
             (lambda: a.sum([0]), "axis is [0]"),
             (lambda: a.mean("x"), "axis is 'x'"),
             (lambda: arrays.random(3, seed=None), "a seed is an integer"),
-            (lambda: arrays.random(3, dtype=np.int64), "(random(shape) * k).astype(dtype('int64'))"),
+            (lambda: arrays.random(3, dtype=np.int64), "(random(shape) * k).astype('int64')"),
             (lambda: arrays.shuffle(a, seed=None), "a seed is an integer"),
             (lambda: arrays.random(3, seed=-1), "a seed is 0 or more"),
             (lambda: arrays.zeros(3, halos=1), "zeros() has no argument 'halos'; did you mean 'halo'"),

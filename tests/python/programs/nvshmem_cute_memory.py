@@ -53,6 +53,7 @@ for kind in (None, cutlass.Int32):
     assert tuple(x.shape) == (6, 7) and tuple(x.stride) == (10, 1), (x.shape, x.stride)
     assert x.element_type is (kind or cutlass.Float32)
     there = interop.get_peer_tensor(x, (me + 1) % n)
+    assert there.element_type is x.element_type, there.element_type
     assert np.array_equal(at(there.data_ptr, mine), np.arange(42).reshape(6, 7) + 100 * ((me + 1) % n))
     nvshmem.core.barrier_all()
     interop.unregister_external_tensor(x)

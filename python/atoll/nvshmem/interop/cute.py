@@ -33,6 +33,12 @@ _sources: dict[int, Any] = {}
 """The tensors whose memory was registered, by the address of the result: they keep that memory alive."""
 
 
+def forget() -> None:
+    """Drop all tensors, at the end of the job."""
+    _arrays.clear()
+    _sources.clear()
+
+
 def _shown(array: Any) -> Any:
     _arrays[address_of(array)] = array
     return from_dlpack(array)
@@ -43,7 +49,7 @@ def _array_of(function: str, x: Any) -> Any:
     if address not in STATE.blocks or address not in _arrays:
         raise NvshmemInvalid(
             f"nvshmem.core.interop.cute.{function}: the tensor does not begin at an allocation, or was freed; pass what "
-            "tensor() returned."
+            "tensor() or register_external_tensor() returned."
         )
     return _arrays[address]
 
@@ -88,7 +94,9 @@ def free_tensor(tensor: Any) -> None:
 @translated_as("interop.cute.get_peer_tensor")
 def get_peer_tensor(tensor: Any, peer_pe: int | None = None) -> Any:
     """Return PE peer_pe's copy of a tensor. Local."""
-    return from_dlpack(peer_of("interop.cute.get_peer_tensor", _array_of("get_peer_tensor", tensor), peer_pe))
+    made = from_dlpack(peer_of("interop.cute.get_peer_tensor", _array_of("get_peer_tensor", tensor), peer_pe))
+    made.element_type = tensor.element_type  # registered memory is known by the size of its elements
+    return made
 
 
 def get_multicast_tensor(team: Any, tensor: Any) -> Any:
