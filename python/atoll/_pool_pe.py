@@ -114,7 +114,7 @@ def at_home(fn: Any) -> Any:
 def call(packet: memoryview, fds: list[int]) -> tuple[bytes, Message]:
     """Run one call of the program; return the kind of the answer, and the answer."""
     global _running
-    _atoll._ignored("")  # what an earlier call left behind explains nothing of this one
+    _atoll._ignored("")  # errors of earlier calls explain nothing of this one
     try:
         _running = True
         fn, args, kwargs = load(packet, fds, shared=False)

@@ -49,7 +49,7 @@ class PoolFuture(Future[Any]):
     def _explained(self, error: FutureTimeoutError, timeout: float | None) -> FutureTimeoutError:
         explain = self.explain
         now = time.monotonic()
-        # A report takes a while, which a program that asks again and again does not expect.
+        # A report takes a while, so a program that asks again and again gets few.
         if (
             explain is None
             or timeout is None

@@ -44,15 +44,17 @@ def said_by(program: Path, tree: Path, start: Run) -> str:
 )
 def test_a_line_of_c(options: str, tree: Path, start: Run, tmp_path: Path) -> None:
     said = said_by(compiled("call_site.c", tree, start, tmp_path, *options.split()), tree, start)
-    for call in ("barrier", "reduce"):
-        place = rf"call_site\.c:{line_of('call_site.c', call)} \(\w+(\.\S+)?\+0x[0-9a-f]+\)"
+    for call in ("barrier", "sum_reduce"):
+        place = (
+            rf"call_site\.c:{line_of('call_site.c', call.removeprefix('sum_'))} \(\w+(\.\S+)?\+0x[0-9a-f]+\)"
+        )
         assert re.search(rf"called {call}\([^)]*\) at {place}", said), said
 
 
 def test_a_line_of_cpp_through_our_headers(tree: Path, start: Run, tmp_path: Path) -> None:
     said = said_by(compiled("call_site.cpp", tree, start, tmp_path, "-O0", "-g"), tree, start)
-    for call in ("barrier", "reduce"):
-        place = rf"call_site\.cpp:{line_of('call_site.cpp', call)} \(main\+0x[0-9a-f]+\)"
+    for call in ("barrier", "sum_reduce"):
+        place = rf"call_site\.cpp:{line_of('call_site.cpp', call.removeprefix('sum_'))} \(main\+0x[0-9a-f]+\)"
         assert re.search(rf"called {call}\([^)]*\) at {place}", said), said
 
 
@@ -63,7 +65,7 @@ def test_the_line_before_inlined_functions_of_our_headers(
     """A compiler may inline more or less, and move code by a line or two: only the function is sure."""
     said = said_by(compiled("call_site.cpp", tree, start, tmp_path, *options.split()), tree, start)
     near = r"(main\+0x[0-9a-f]+, near call_site\.cpp:\d+|call_site\.cpp:\d+ \(main\+0x[0-9a-f]+\))"
-    for call in ("barrier", "reduce"):
+    for call in ("barrier", "sum_reduce"):
         assert re.search(rf"called {call}\([^)]*\) at {near}", said), said
 
 
