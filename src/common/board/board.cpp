@@ -284,8 +284,11 @@ void name_wait(PeDoing& one) {
 std::vector<HeldSeen> held_of(const HeldLocks& locks) {
     std::vector<HeldSeen> held;
     for (const HeldLocks::One& one : locks.all)
-        if (const std::uint64_t place = one.place.load(std::memory_order_acquire); place != 0)
-            held.push_back({place - 1, one.caller.load(std::memory_order_relaxed), one.site});
+        if (const std::uint64_t place = one.place.load(std::memory_order_acquire); place != 0) {
+            HeldSeen seen{place - 1, one.caller.load(std::memory_order_relaxed), one.site_text()};
+            // The holder may have released the lock and acquired another one meanwhile.
+            if (one.place.load(std::memory_order_acquire) == place) held.push_back(std::move(seen));
+        }
     return held;
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace atl::common {
@@ -17,7 +18,18 @@ struct HeldLocks {
     struct One {
         std::atomic<std::uint64_t> place;   ///< the lock's place + 1; 0: none
         std::atomic<std::uint64_t> caller;  ///< an address in the program; 0: none
-        char site[site_bytes];              ///< of a language front: "program.py:12"; empty: see `caller`
+        /// Of a language front: "program.py:12"; empty: see `caller`. Others read while the holder writes.
+        std::atomic<char> site[site_bytes];
+
+        std::string site_text() const {
+            std::string text;
+            for (const std::atomic<char>& each : site) {
+                const char letter = each.load(std::memory_order_relaxed);
+                if (letter == '\0') break;
+                text += letter;
+            }
+            return text;
+        }
     };
     One all[most];
 
@@ -28,8 +40,9 @@ struct HeldLocks {
         if (one == nullptr) return;
         one->caller.store(reinterpret_cast<std::uintptr_t>(caller), std::memory_order_relaxed);
         const std::size_t length = std::min(site.size(), site_bytes - 1);
-        site.copy(one->site, length, site.size() - length);
-        one->site[length] = '\0';
+        const std::string_view end = site.substr(site.size() - length);
+        for (std::size_t i = 0; i < length; ++i) one->site[i].store(end[i], std::memory_order_relaxed);
+        one->site[length].store('\0', std::memory_order_relaxed);
         one->place.store(place + 1, std::memory_order_release);
     }
     void forget(std::uint64_t place) noexcept {
