@@ -17,13 +17,15 @@ for dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
     nvshmem.reducescatter(Teams.TEAM_WORLD, part, x, "sum")
     nvshmem.reduce(Teams.TEAM_WORLD, y, x, "sum")
     assert torch.equal(part.float(), y[2 * me : 2 * me + 2].float())
-    other = nvshmem.tensor((2 * n,), dtype="float32")
-    try:
-        nvshmem.reduce(Teams.TEAM_WORLD, y, other, "sum")
-    except nvshmem.NvshmemInvalid as error:
-        assert "src must have the same" in error.msg
-    else:
-        raise AssertionError("two types were accepted")
+    for kind in ("float32", "int16", "uint8"):  # integers of the same size, too
+        other = nvshmem.tensor((2 * n,), dtype=kind)
+        for dst, src in ((y, other), (other, y)):
+            try:
+                nvshmem.reduce(Teams.TEAM_WORLD, dst, src, "sum")
+            except nvshmem.NvshmemInvalid as error:
+                assert "they must be the same" in error.msg
+            else:
+                raise AssertionError(f"{dtype} and {kind} were accepted")
 nvshmem.barrier_all()
 nvshmem.finalize()
 print("done", flush=True)
