@@ -22,7 +22,6 @@
 namespace atl::cli {
 namespace {
 
-using common::file_name;
 using common::StackArea;
 
 /// One mapped file of a process.
