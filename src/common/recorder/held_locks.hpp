@@ -18,7 +18,8 @@ struct HeldLocks {
     struct One {
         std::atomic<std::uint64_t> place;   ///< the lock's place + 1; 0: none
         std::atomic<std::uint64_t> caller;  ///< an address in the program; 0: none
-        /// Of a language front: "program.py:12"; empty: see `caller`. Others read while the holder writes.
+        /// The place that a language front gave, "program.py:12"; empty: see `caller`. Others read while the
+        /// holder writes.
         std::atomic<char> site[site_bytes];
 
         std::string site_text() const {
