@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import operator
 from typing import Any
 
@@ -11,6 +13,7 @@ from ._state import (
     DIRECT,
     REFUSALS,
     STATE,
+    Call,
     NvshmemInvalid,
     is_buffer,
     line_of,
@@ -36,10 +39,6 @@ __all__ = [
     "atomic_swap",
     "atomic_xor",
 ]
-CALLS: Any = _atoll
-"""Atoll's calls, whose types are stricter than those of the arguments here."""
-
-
 _REFUSALS = (*REFUSALS, IndexError)
 """Errors after which a call is repeated with conversion and checks. It changed nothing."""
 
@@ -67,6 +66,69 @@ def _with_checks(name: str, target: Any, values: tuple[Any, ...], pe: int, offse
     return translated_as(name)(getattr(_atoll, name))(line, *values, pe, index)
 
 
+def _at_once(function: Call) -> Call:
+    """Let a function call Atoll's of the same name at once if that takes the target, else with conversion and checks.
+
+    There is a form for each number of values, because a further call would take as long as the operation.
+    """
+    name = function.__name__
+    call: Any = getattr(_atoll, name)
+
+    def without_value(target: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> Any:
+        if (
+            target.__class__ in DIRECT
+            and dtype is None
+            and offset.__class__ is int
+            and offset >= 0
+            and STATE.joined
+        ):
+            try:
+                if target.ndim == 1:
+                    return call(target, remote_pe, offset)
+            except _REFUSALS:
+                pass
+        return _with_checks(name, target, (), remote_pe, offset, dtype)
+
+    def with_value(
+        target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None
+    ) -> Any:
+        if (
+            target.__class__ in DIRECT
+            and dtype is None
+            and offset.__class__ is int
+            and offset >= 0
+            and STATE.joined
+        ):
+            try:
+                if target.ndim == 1:
+                    return call(target, value, remote_pe, offset)
+            except _REFUSALS:
+                pass
+        return _with_checks(name, target, (value,), remote_pe, offset, dtype)
+
+    def with_condition(
+        target: Any, cond: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None
+    ) -> Any:
+        if (
+            target.__class__ in DIRECT
+            and dtype is None
+            and offset.__class__ is int
+            and offset >= 0
+            and STATE.joined
+        ):
+            try:
+                if target.ndim == 1:
+                    return call(target, cond, value, remote_pe, offset)
+            except _REFUSALS:
+                pass
+        return _with_checks(name, target, (cond, value), remote_pe, offset, dtype)
+
+    forms = (without_value, with_value, with_condition)
+    of_values = len(inspect.signature(function).parameters) - len(inspect.signature(without_value).parameters)
+    return functools.wraps(function)(forms[of_values])  # type: ignore[return-value]
+
+
+@_at_once
 def atomic_fetch(target: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> Any:
     """Return element `offset` of the target on PE remote_pe. Local.
 
@@ -86,253 +148,78 @@ def atomic_fetch(target: Any, remote_pe: int = -1, *, offset: int = 0, dtype: An
     NvshmemInvalid
         A wrong argument, or a dtype that the operation does not take.
     """
-    if (
-        target.__class__ in DIRECT
-        and dtype is None
-        and offset.__class__ is int
-        and offset >= 0
-        and STATE.joined
-    ):
-        try:
-            if target.ndim == 1:
-                return CALLS.atomic_fetch(target, remote_pe, offset)
-        except _REFUSALS:
-            pass
-    return _with_checks("atomic_fetch", target, (), remote_pe, offset, dtype)
 
 
+@_at_once
 def atomic_set(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> None:
     """Set the element to `value`. Local. Other arguments and errors are atomic_fetch's."""
-    if (
-        target.__class__ in DIRECT
-        and dtype is None
-        and offset.__class__ is int
-        and offset >= 0
-        and STATE.joined
-    ):
-        try:
-            if target.ndim == 1:
-                CALLS.atomic_set(target, value, remote_pe, offset)
-                return
-        except _REFUSALS:
-            pass
-    _with_checks("atomic_set", target, (value,), remote_pe, offset, dtype)
 
 
+@_at_once
 def atomic_inc(target: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> None:
     """Add 1 to the element. Local. Arguments and errors are atomic_fetch's."""
-    if (
-        target.__class__ in DIRECT
-        and dtype is None
-        and offset.__class__ is int
-        and offset >= 0
-        and STATE.joined
-    ):
-        try:
-            if target.ndim == 1:
-                CALLS.atomic_inc(target, remote_pe, offset)
-                return
-        except _REFUSALS:
-            pass
-    _with_checks("atomic_inc", target, (), remote_pe, offset, dtype)
 
 
+@_at_once
 def atomic_fetch_inc(target: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> Any:
     """Add 1 to the element and return its previous value. Local. Arguments and errors are atomic_fetch's."""
-    if (
-        target.__class__ in DIRECT
-        and dtype is None
-        and offset.__class__ is int
-        and offset >= 0
-        and STATE.joined
-    ):
-        try:
-            if target.ndim == 1:
-                return CALLS.atomic_fetch_inc(target, remote_pe, offset)
-        except _REFUSALS:
-            pass
-    return _with_checks("atomic_fetch_inc", target, (), remote_pe, offset, dtype)
 
 
+@_at_once
 def atomic_add(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> None:
     """Add `value` to the element. Local. Other arguments and errors are atomic_fetch's."""
-    if (
-        target.__class__ in DIRECT
-        and dtype is None
-        and offset.__class__ is int
-        and offset >= 0
-        and STATE.joined
-    ):
-        try:
-            if target.ndim == 1:
-                CALLS.atomic_add(target, value, remote_pe, offset)
-                return
-        except _REFUSALS:
-            pass
-    _with_checks("atomic_add", target, (value,), remote_pe, offset, dtype)
 
 
+@_at_once
 def atomic_fetch_add(
     target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None
 ) -> Any:
     """Add `value` to the element and return its previous value. Local. Errors are atomic_fetch's."""
-    if (
-        target.__class__ in DIRECT
-        and dtype is None
-        and offset.__class__ is int
-        and offset >= 0
-        and STATE.joined
-    ):
-        try:
-            if target.ndim == 1:
-                return CALLS.atomic_fetch_add(target, value, remote_pe, offset)
-        except _REFUSALS:
-            pass
-    return _with_checks("atomic_fetch_add", target, (value,), remote_pe, offset, dtype)
 
 
+@_at_once
 def atomic_and(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> None:
     """Keep the bits of the element that `value` has. Local. Other arguments and errors are atomic_fetch's."""
-    if (
-        target.__class__ in DIRECT
-        and dtype is None
-        and offset.__class__ is int
-        and offset >= 0
-        and STATE.joined
-    ):
-        try:
-            if target.ndim == 1:
-                CALLS.atomic_and(target, value, remote_pe, offset)
-                return
-        except _REFUSALS:
-            pass
-    _with_checks("atomic_and", target, (value,), remote_pe, offset, dtype)
 
 
+@_at_once
 def atomic_fetch_and(
     target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None
 ) -> Any:
     """Do as atomic_and, and return the previous value. Local. Errors are atomic_fetch's."""
-    if (
-        target.__class__ in DIRECT
-        and dtype is None
-        and offset.__class__ is int
-        and offset >= 0
-        and STATE.joined
-    ):
-        try:
-            if target.ndim == 1:
-                return CALLS.atomic_fetch_and(target, value, remote_pe, offset)
-        except _REFUSALS:
-            pass
-    return _with_checks("atomic_fetch_and", target, (value,), remote_pe, offset, dtype)
 
 
+@_at_once
 def atomic_or(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> None:
     """Set the bits of the element that `value` has. Local. Other arguments and errors are atomic_fetch's."""
-    if (
-        target.__class__ in DIRECT
-        and dtype is None
-        and offset.__class__ is int
-        and offset >= 0
-        and STATE.joined
-    ):
-        try:
-            if target.ndim == 1:
-                CALLS.atomic_or(target, value, remote_pe, offset)
-                return
-        except _REFUSALS:
-            pass
-    _with_checks("atomic_or", target, (value,), remote_pe, offset, dtype)
 
 
+@_at_once
 def atomic_fetch_or(
     target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None
 ) -> Any:
     """Do as atomic_or, and return the previous value. Local. Errors are atomic_fetch's."""
-    if (
-        target.__class__ in DIRECT
-        and dtype is None
-        and offset.__class__ is int
-        and offset >= 0
-        and STATE.joined
-    ):
-        try:
-            if target.ndim == 1:
-                return CALLS.atomic_fetch_or(target, value, remote_pe, offset)
-        except _REFUSALS:
-            pass
-    return _with_checks("atomic_fetch_or", target, (value,), remote_pe, offset, dtype)
 
 
+@_at_once
 def atomic_xor(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> None:
     """Invert the bits of the element that `value` has. Local. Other arguments and errors are atomic_fetch's."""
-    if (
-        target.__class__ in DIRECT
-        and dtype is None
-        and offset.__class__ is int
-        and offset >= 0
-        and STATE.joined
-    ):
-        try:
-            if target.ndim == 1:
-                CALLS.atomic_xor(target, value, remote_pe, offset)
-                return
-        except _REFUSALS:
-            pass
-    _with_checks("atomic_xor", target, (value,), remote_pe, offset, dtype)
 
 
+@_at_once
 def atomic_fetch_xor(
     target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None
 ) -> Any:
     """Do as atomic_xor, and return the previous value. Local. Errors are atomic_fetch's."""
-    if (
-        target.__class__ in DIRECT
-        and dtype is None
-        and offset.__class__ is int
-        and offset >= 0
-        and STATE.joined
-    ):
-        try:
-            if target.ndim == 1:
-                return CALLS.atomic_fetch_xor(target, value, remote_pe, offset)
-        except _REFUSALS:
-            pass
-    return _with_checks("atomic_fetch_xor", target, (value,), remote_pe, offset, dtype)
 
 
+@_at_once
 def atomic_swap(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> Any:
     """Set the element to `value` and return its previous value. Local. Errors are atomic_fetch's."""
-    if (
-        target.__class__ in DIRECT
-        and dtype is None
-        and offset.__class__ is int
-        and offset >= 0
-        and STATE.joined
-    ):
-        try:
-            if target.ndim == 1:
-                return CALLS.atomic_swap(target, value, remote_pe, offset)
-        except _REFUSALS:
-            pass
-    return _with_checks("atomic_swap", target, (value,), remote_pe, offset, dtype)
 
 
+@_at_once
 def atomic_compare_swap(
     target: Any, cond: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None
 ) -> Any:
     """Set the element to `value` if it is `cond`, and return its previous value. Local."""
-    if (
-        target.__class__ in DIRECT
-        and dtype is None
-        and offset.__class__ is int
-        and offset >= 0
-        and STATE.joined
-    ):
-        try:
-            if target.ndim == 1:
-                return CALLS.atomic_compare_swap(target, cond, value, remote_pe, offset)
-        except _REFUSALS:
-            pass
-    return _with_checks("atomic_compare_swap", target, (cond, value), remote_pe, offset, dtype)

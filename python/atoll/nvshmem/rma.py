@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from numpy import ndarray
 
 from .. import _atoll
-from ._state import DIRECT, REFUSALS, STATE, pair_of, require, stream_of, translated, translated_as, word_of
+from ._state import (
+    DIRECT,
+    REFUSALS,
+    STATE,
+    Call,
+    pair_of,
+    require,
+    stream_of,
+    translated,
+    translated_as,
+    word_of,
+)
 from .direct import SIGNAL_ADD, SIGNAL_SET, comparison_of, signal_of
 from .direct import SignalOp as SignalOp
 
@@ -24,8 +36,6 @@ __all__ = [
     "signal_op",
     "signal_wait",
 ]
-CALLS: Any = _atoll
-"""Atoll's calls, whose types are stricter than those of the arguments here."""
 
 
 def _copy_with_checks(call: Any, dst: Any, src: Any, remote_pe: int, stream: Any) -> None:
@@ -54,6 +64,59 @@ _UNKNOWN = (*REFUSALS, AttributeError, KeyError)
 """Errors of a call whose signal was not used before, or that was refused. It changed nothing."""
 
 
+def _copying(function: Call) -> Call:
+    """Let a function call Atoll's of the same name at once if both are arrays that it takes, else with checks."""
+    call: Any = getattr(_atoll, function.__name__)
+
+    def copy(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
+        if dst.__class__ in DIRECT and src.__class__ in DIRECT and STATE.joined and src.ndim:
+            try:
+                if STATE.on_gpu:
+                    call(dst, src, remote_pe, stream=stream)
+                else:
+                    call(dst, src, remote_pe)
+                return
+            except REFUSALS:
+                pass
+        _copy_with_checks(call, dst, src, remote_pe, stream)
+
+    return functools.wraps(function)(copy)  # type: ignore[return-value]
+
+
+def _signalling(function: Call) -> Call:
+    """Do the same for a copy with a signal, which has to be known already."""
+    call: Any = getattr(_atoll, function.__name__)
+
+    def copy_and_signal(
+        dst: Any,
+        src: Any,
+        signal_var: Any,
+        signal_val: int,
+        signal_op: Any,
+        remote_pe: int = -1,
+        stream: Any = None,
+    ) -> None:
+        how = "set" if signal_op is SIGNAL_SET else "add" if signal_op is SIGNAL_ADD else ""
+        if how:
+            try:
+                word = WORDS[signal_var.handle]
+                if not src.ndim:
+                    pass
+                elif dst.__class__ is ndarray is src.__class__:
+                    call(dst, src, word, signal_val, how, remote_pe)
+                    return
+                elif dst.__class__ in DIRECT and src.__class__ in DIRECT:
+                    given = stream if STATE.on_gpu else None
+                    call(dst, src, word, signal_val, how, remote_pe, stream=given)
+                    return
+            except _UNKNOWN:
+                pass
+        _signal_with_checks(call, dst, src, signal_var, signal_val, signal_op, remote_pe, stream)
+
+    return functools.wraps(function)(copy_and_signal)  # type: ignore[return-value]
+
+
+@_copying
 def put(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
     """Copy src into dst on PE remote_pe. Local.
 
@@ -79,63 +142,27 @@ def put(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
     -----
     The data are in the target after quiet() on the same stream, or a barrier.
     """
-    if dst.__class__ in DIRECT and src.__class__ in DIRECT and STATE.joined and src.ndim:
-        try:
-            if STATE.on_gpu:
-                CALLS.put(dst, src, remote_pe, stream=stream)
-            else:
-                CALLS.put(dst, src, remote_pe)
-            return
-        except REFUSALS:
-            pass
-    _copy_with_checks(_atoll.put, dst, src, remote_pe, stream)
 
 
+@_copying
 def put_nbi(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
     """Do as put, but src must not be changed before flush() or quiet() on this stream. Local."""
-    if dst.__class__ in DIRECT and src.__class__ in DIRECT and STATE.joined and src.ndim:
-        try:
-            if STATE.on_gpu:
-                CALLS.put_nbi(dst, src, remote_pe, stream=stream)
-            else:
-                CALLS.put_nbi(dst, src, remote_pe)
-            return
-        except REFUSALS:
-            pass
-    _copy_with_checks(_atoll.put_nbi, dst, src, remote_pe, stream)
 
 
+@_copying
 def get(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
     """Copy src of PE remote_pe into the local dst. Local.
 
     src is symmetric, dst need not be. Other arguments and errors are put's.
     """
-    if dst.__class__ in DIRECT and src.__class__ in DIRECT and STATE.joined and src.ndim:
-        try:
-            if STATE.on_gpu:
-                CALLS.get(dst, src, remote_pe, stream=stream)
-            else:
-                CALLS.get(dst, src, remote_pe)
-            return
-        except REFUSALS:
-            pass
-    _copy_with_checks(_atoll.get, dst, src, remote_pe, stream)
 
 
+@_copying
 def get_nbi(dst: Any, src: Any, remote_pe: int = -1, stream: Any = None) -> None:
     """Do as get, but the data are in dst only after quiet() on this stream. Local."""
-    if dst.__class__ in DIRECT and src.__class__ in DIRECT and STATE.joined and src.ndim:
-        try:
-            if STATE.on_gpu:
-                CALLS.get_nbi(dst, src, remote_pe, stream=stream)
-            else:
-                CALLS.get_nbi(dst, src, remote_pe)
-            return
-        except REFUSALS:
-            pass
-    _copy_with_checks(_atoll.get_nbi, dst, src, remote_pe, stream)
 
 
+@_signalling
 def put_signal(
     dst: Any,
     src: Any,
@@ -161,24 +188,9 @@ def put_signal(
     NvshmemInvalid
         A wrong argument, or outside init() and finalize().
     """
-    how = "set" if signal_op is SIGNAL_SET else "add" if signal_op is SIGNAL_ADD else ""
-    if how:
-        try:
-            word = WORDS[signal_var.handle]
-            if not src.ndim:
-                pass
-            elif dst.__class__ is ndarray is src.__class__:
-                CALLS.put_signal(dst, src, word, signal_val, how, remote_pe)
-                return
-            elif dst.__class__ in DIRECT and src.__class__ in DIRECT:
-                given = stream if STATE.on_gpu else None
-                CALLS.put_signal(dst, src, word, signal_val, how, remote_pe, stream=given)
-                return
-        except _UNKNOWN:
-            pass
-    _signal_with_checks(_atoll.put_signal, dst, src, signal_var, signal_val, signal_op, remote_pe, stream)
 
 
+@_signalling
 def put_signal_nbi(
     dst: Any,
     src: Any,
@@ -189,22 +201,6 @@ def put_signal_nbi(
     stream: Any = None,
 ) -> None:
     """Do as put_signal, but src must not be changed before quiet() on this stream. Local."""
-    how = "set" if signal_op is SIGNAL_SET else "add" if signal_op is SIGNAL_ADD else ""
-    if how:
-        try:
-            word = WORDS[signal_var.handle]
-            if not src.ndim:
-                pass
-            elif dst.__class__ is ndarray is src.__class__:
-                CALLS.put_signal_nbi(dst, src, word, signal_val, how, remote_pe)
-                return
-            elif dst.__class__ in DIRECT and src.__class__ in DIRECT:
-                given = stream if STATE.on_gpu else None
-                CALLS.put_signal_nbi(dst, src, word, signal_val, how, remote_pe, stream=given)
-                return
-        except _UNKNOWN:
-            pass
-    _signal_with_checks(_atoll.put_signal_nbi, dst, src, signal_var, signal_val, signal_op, remote_pe, stream)
 
 
 def signal_op(
