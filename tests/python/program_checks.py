@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 import pytest
-from jobs import PROGRAMS, Done
+from jobs import PROGRAMS, Done, Job
 
 
 def checks_of(*programs: str) -> list[tuple[str, str]]:
@@ -24,6 +24,14 @@ def checks_of(*programs: str) -> list[tuple[str, str]]:
 
 def _is_registered(function: ast.FunctionDef) -> bool:
     return any(isinstance(name, ast.Name) and name.id == "check" for name in function.decorator_list)
+
+
+def done_by(run: Job, program: str, n: int, *arguments: str, **changes: str) -> Done:
+    """Run a program; the text of a failed one is the output of a program that ended with 1."""
+    try:
+        return run(program, n, *arguments, **changes)
+    except pytest.fail.Exception as failure:
+        return Done(program, 1, str(failure), str(failure))
 
 
 class Outcomes:

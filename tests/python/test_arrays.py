@@ -14,7 +14,7 @@ from atoll.arrays._functions import _sorting, _table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jobs import ROOT, Done, Job
-from program_checks import Outcomes, checks_of
+from program_checks import Outcomes, checks_of, done_by
 from simulated import needs_plugin
 
 # A busy machine is no failure: an example may take longer than 200 ms there.
@@ -156,12 +156,7 @@ OUTCOMES = Outcomes()
 
 
 def outcome_of(job: Job, program: str, n: int, folder: Path) -> Done:
-    """Run a program; the text of a failed one is the output of a program that ended with 1."""
-    arguments = [str(folder) if word == "FOLDER" else word for word in RUNS[program][n]]
-    try:
-        return job(program, n, *arguments)
-    except pytest.fail.Exception as failure:
-        return Done(program, 1, str(failure), str(failure))
+    return done_by(job, program, n, *(word.replace("FOLDER", str(folder)) for word in RUNS[program][n]))
 
 
 @pytest.mark.parametrize(

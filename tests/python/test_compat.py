@@ -100,10 +100,15 @@ print("right")
         assert done.stderr.count("atoll: import nvshmem finds") == 1
 
 
-def test_another_library_with_nvshmems_names_is_refused(tmp_path: Path) -> None:
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
+@pytest.fixture
+def compiler() -> str:
+    found = shutil.which("cc") or shutil.which("gcc")
+    if found is None:
         pytest.skip("no C compiler")
+    return found
+
+
+def test_another_library_with_nvshmems_names_is_refused(compiler: str, tmp_path: Path) -> None:
     other = tmp_path / "libnvshmem_host.so.3"
     text = "int nvshmem_n_pes(void) { return 7; }"
     subprocess.run([compiler, "-shared", "-fPIC", "-xc", "-", "-o", other], input=text, text=True, check=True)
@@ -122,10 +127,7 @@ BEFORE_INIT = (
 )  # fmt: skip
 
 
-def test_calls_of_c_before_init_are_named(tmp_path: Path) -> None:
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
+def test_calls_of_c_before_init_are_named(compiler: str, tmp_path: Path) -> None:
     cases = " ".join(f"case {i}: (void){call}; break;" for i, call in enumerate(BEFORE_INIT))
     text = f"""#include <nvshmem.h>
 #include <nvshmemx.h>

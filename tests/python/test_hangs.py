@@ -240,7 +240,7 @@ row, column = divmod(me, 2)
 others = [me - 2 if row else None, None if row else me + 2, me - 1 if column else None, None if column else me + 1]
 for step in range(1, 60):
     for side, pe in enumerate(others):
-        if pe is not None and (me, side) != (AT, SIDE) or pe is not None and step < FROM:
+        if pe is not None and ((me, side) != (AT, SIDE) or step < FROM):
             atoll.put_signal(x[:1], [step], s, step, pe=pe, index=side ^ 1)
     for side, pe in enumerate(others):
         if pe is not None:

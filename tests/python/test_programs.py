@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from jobs import EVERY_OPERATION, Done, Job
-from program_checks import Outcomes, checks_of
+from jobs import EVERY_OPERATION, Job
+from program_checks import Outcomes, checks_of, done_by
 
 COUNTS = [1, 2, 3, 4, 7]
 BEFORE_INIT = {"bad_input"}  # they try calls before the first init of a process
 OVER_LOOPBACK = Outcomes()
 OUTCOMES = Outcomes()
 CHECKS = checks_of(*(f"{program}.py" for program in EVERY_OPERATION if program != "model"))
-
-
-def done_by(run: Job, program: str, n: int, **changes: str) -> Done:
-    """Run a program; the text of a failed one is the output of a program that ended with 1."""
-    try:
-        return run(program, n, **changes)
-    except pytest.fail.Exception as failure:
-        return Done(program, 1, str(failure), str(failure))
 
 
 @pytest.mark.parametrize("n", COUNTS)

@@ -303,13 +303,13 @@ PyObject* report_body(const Arguments<1>& a) {
     Py_RETURN_TRUE;
 }
 
-/// Keeps the last exception of this job, or of this call of a pool, that Python prints and ignores, for
-/// reports of hangs.
 PyObject* stack_body(const Arguments<0>&) {
     common::give_crash_stack();
     Py_RETURN_NONE;
 }
 
+/// Keeps the last exception of this job, or of this call of a pool, that Python prints and ignores, for
+/// reports of hangs.
 PyObject* ignored_body(const Arguments<1>& a) {
     common::StackArea* const area = common::offered_stacks();
     const std::string text = text_of(a[0]);
