@@ -1,5 +1,7 @@
 // A PE that ends without finalize, or an aborted job, ends every wait that needs it, with its name. No PE
 // hangs.
+#include "common/clock.hpp"
+#include "core/sync/exited_pes.hpp"
 #include "support/setups.hpp"
 
 #include <atomic>
@@ -123,6 +125,31 @@ TEST_P(Absence, AnAbortReachesEveryWait) {
                 expect_error(ErrorCode::pe_died, {why, where}, [&] { set_lock(job, lock.data()); });
             char byte = 0;
             expect_error(ErrorCode::pe_died, {why, "recv"}, [&] { job.world().recv_bytes(&byte, 1, 0); });
+        },
+        options);
+}
+
+// The launcher writes to the board that a PE died, and after that how. A wait must not end between the two.
+TEST_P(Absence, ADeathIsFinalOnlyAfterTheTimeForItsExplanation) {
+    ThreadJobOptions options;
+    options.finalize = false;
+    std::atomic<bool> is_done{false};  // a PE that ends writes its own state
+    run(
+        [&](Job& job) {
+            job.world().sync();
+            if (job.my_pe() != 0) return is_done.wait(false);
+            constexpr std::uint64_t hour_ns = 3'600'000'000'000;
+            const int last = job.n_pes() - 1;
+            job.state().board().set_state(last, common::PeState::died);
+            const auto died = core::ExitedPes::among(job.state(), &last, 1);
+            EXPECT_TRUE(died);
+            EXPECT_EQ(died.text(), "PE " + std::to_string(last) + " died");
+            EXPECT_FALSE(died.is_final(common::now_ns() + hour_ns));
+            EXPECT_TRUE(died.is_final(0));
+            job.state().board().set_state(last, common::PeState::finalized);
+            EXPECT_TRUE(core::ExitedPes::among(job.state(), &last, 1).is_final(common::now_ns() + hour_ns));
+            is_done = true;
+            is_done.notify_all();
         },
         options);
 }

@@ -34,9 +34,12 @@ ExitedPes ExitedPes::with_all_others(const JobState& job) {
 }
 
 bool ExitedPes::is_final(std::uint64_t since_ns) const {
-    const auto& board = job_.board();
-    return board.state(pe_) != common::PeState::left || common::now_ns() - since_ns >= parting_ns ||
-           board.process_ended(pe_);
+    const common::PeState state = job_.board().state(pe_);
+    // The launcher, or PE 0, writes how the PE died to the board after this state. That text is the better
+    // error.
+    const bool may_explain = state == common::PeState::died ||
+                             (state == common::PeState::left && !job_.board().process_ended(pe_));
+    return !may_explain || common::now_ns() >= since_ns + parting_ns;
 }
 
 std::string ExitedPes::text(bool initialized) const {
