@@ -108,3 +108,8 @@ endif()
 if(TARGET _atoll)
     install(TARGETS _atoll LIBRARY DESTINATION atoll COMPONENT python EXCLUDE_FROM_ALL)
 endif()
+# The modules of PyTorch's backend that packaging/torch_modules.py has compiled for a wheel.
+set(ATOLL_TORCH_MODULES "" CACHE PATH "Folder of compiled modules for PyTorch; empty: they are compiled at their first use")
+if(ATOLL_TORCH_MODULES AND EXISTS "${ATOLL_TORCH_MODULES}")
+    install(DIRECTORY "${ATOLL_TORCH_MODULES}/" DESTINATION atoll/_c10d/prebuilt COMPONENT python EXCLUDE_FROM_ALL)
+endif()

@@ -29,6 +29,8 @@ THERE = {
     "librt.so.1",
 }
 OWN = {"libatoll.so"}
+# Those of PyTorch, in whose process a module of its backend is loaded.
+PYTORCH = {"libtorch.so", "libtorch_cpu.so", "libtorch_python.so", "libc10.so"}
 REFERENCE = re.compile(r"\b(GLIBC|GLIBCXX|CXXABI|GCC)_([0-9.]+)$", re.MULTILINE)
 
 
@@ -52,8 +54,9 @@ def faults(name: str, headers: str, limits: dict[str, str]) -> list[str]:
         for library, version in sorted(newest(headers).items())
         if number(version) > number(limits[library])
     ]
+    known = THERE | OWN | (PYTORCH if "/_c10d/prebuilt/" in name else set())
     for needed in re.findall(r"^\s*NEEDED\s+(\S+)", headers, re.MULTILINE):
-        if needed not in THERE | OWN and not needed.startswith("ld-linux"):
+        if needed not in known and not needed.startswith("ld-linux"):
             wrong.append(f"{name} needs {needed}, which a system may lack")
     for path in re.findall(r"^\s*(?:RPATH|RUNPATH)\s+(\S+)", headers, re.MULTILINE):
         if not all(part.startswith("$ORIGIN") for part in path.split(":")):

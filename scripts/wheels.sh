@@ -51,23 +51,38 @@ python_headers() {
     cp -a "$from/$name" "$to" && cp -a "$from/$machine-linux-gnu/$name" "$to/$machine-linux-gnu"
 }
 
+# The modules of PyTorch's backend, for the wheel's Pythons that this machine has headers of.
+torch_modules() {
+    local root=$work/bullseye-$machine torch name folders=()
+    torch=$(compgen -G "$PWD/build/torch/lib/python3.*/site-packages/torch") || return 1
+    for name in ${modules//,/ }; do
+        if [ -d "$root/usr/include/$name" ]; then
+            folders+=("$root/usr/include/$name")
+        else
+            folders+=("$("$(python_here "$name")" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')") || return 1
+        fi
+    done
+    rm -rf "$prebuilt" && "$python" packaging/torch_modules.py --machine "$machine" "$prebuilt" "$torch" "$root" "${folders[@]}"
+}
+
 make_wheel() {
-    python_headers || return 1
     rm -f dist/atoll-*-"$tag-${platform}_$machine".whl
     local root=$work/bullseye-$machine
     "$python" -m pip wheel --no-build-isolation --no-deps -Cbuild-dir="$work/tree-$machine" \
         -Ccmake.define.CMAKE_TOOLCHAIN_FILE="$PWD/cmake/sysroot.cmake" -Ccmake.define.ATOLL_MACHINE="$machine" \
         -Ccmake.define.ATOLL_SYSROOT="$root" -Ccmake.define.ATOLL_PYTHON_HEADERS="$root/usr/include/${headers#*/}" \
-        -Cwheel.tags="$tag-${platform}_$machine" -w dist .
+        -Ccmake.define.ATOLL_TORCH_MODULES="$prebuilt" -Cwheel.tags="$tag-${platform}_$machine" -w dist .
 }
 
-# auditwheel computes the oldest systems itself; they must be those of the tag, or older.
+# auditwheel computes the oldest systems itself; they must be those of the tag, or older. It knows no libraries but the
+# system's, so it reads a copy without the modules for PyTorch, whose symbols scripts/wheel_symbols.py has checked.
 install_auditwheel() {
     python3 -m venv --clear "$work/auditwheel" && again "$audits/pip" install -q --disable-pip-version-check auditwheel abi3audit
 }
 audit() {
-    local said oldest
-    said=$("$audits/auditwheel" show "$wheel") && say "$said" || return 1
+    local said oldest plain=$work/plain/${wheel##*/}
+    rm -rf "$work/plain" && mkdir "$work/plain" && "$python" packaging/torch_modules.py --remove "$wheel" "$plain" || return 1
+    said=$("$audits/auditwheel" show "$plain") && say "$said" || return 1
     oldest=$(tr '\n' ' ' <<<"$said" | sed -nE 's/.*following platform tag: *"(manylinux_[0-9_]+)_'"$machine"'".*/\1/p')
     [ -n "$oldest" ] && [ "$(printf '%s\n' "$oldest" "$platform" | sort -V | tail -n 1)" = "$platform" ]
 }
@@ -136,6 +151,12 @@ run_on_this_machine() (
     unset PYTHONPATH VIRTUAL_ENV LD_LIBRARY_PATH
     "$work/on-$1/bin/atoll" run -n 2 "$work/on-$1/bin/python" packaging/try_wheel.py
 )
+# PyTorch of build/torch takes the module of the wheel: no compiler is found, and the cache is empty.
+torch_on_this_machine() (
+    unset VIRTUAL_ENV LD_LIBRARY_PATH
+    PYTHONPATH=$(compgen -G "$PWD/build/torch/lib/$1/site-packages") ATOLL_TORCH_CACHE=$work/on-$1/empty CXX=none \
+        "$work/on-$1/bin/atoll" run -n 2 "$work/on-$1/bin/python" packaging/try_torch.py
+)
 
 # OpenSHMEM in C on the oldest system at hand, whose glibc is 2.31. No Python there is new enough.
 c_on_debian_11() {
@@ -172,14 +193,29 @@ try_on() {
     step "$name: a system" "$how" "$1" || true # without one, the installation fails and counts
     check "$name: pip install" "install_$how" "$1"
     [ "$checked" -ne 0 ] || check "$name: a job" "run_$how" "$1"
+    [[ ,$modules, == *,$1,* ]] || return 0
+    if [ -d "build/torch/lib/$1" ]; then
+        check "$name: PyTorch" torch_on_this_machine "$1"
+    else
+        skip "$name: PyTorch" "build/torch is of another Python"
+    fi
 }
 
 make_and_try() {
-    local machine=$1 tag=$2 headers=$3 places=$4 wheel place lacks
+    local machine=$1 tag=$2 headers=$3 modules=$4 places=$5 wheel place lacks prebuilt=$work/torch-modules/$2-$1
     check "sysroot $machine" sysroot
     [ "$checked" -eq 0 ] || return 0
     [[ $headers != *t ]] || check "${headers#*/} $machine" free_threaded "${headers%/*}" "${headers#*/}" "$machine"
     [ "$checked" -eq 0 ] || return 0
+    check "$tag $machine: Python's headers" python_headers
+    mkdir -p "$prebuilt"
+    if [ "$modules" = - ]; then
+        rm -rf "$prebuilt"
+    elif [ -e build/torch/packages ]; then
+        check "$tag $machine: modules for PyTorch" torch_modules
+    else
+        skip "$tag $machine: modules for PyTorch" "needs build/torch (scripts/setup.sh torch)"
+    fi
     check "$tag $machine" make_wheel
     [ "$checked" -eq 0 ] || return 0
     wheel=$(ls "$PWD"/dist/atoll-*-"$tag-${platform}_$machine".whl)
@@ -196,7 +232,7 @@ make_and_try() {
 [ $# -ne 0 ] || rm -f dist/atoll-*.whl
 [ -n "$(rows "$@")" ] || { say "No wheel in packaging/wheels.tsv matches: $*"; exit 1; }
 [ -x "$audits/abi3audit" ] || step "auditwheel" install_auditwheel
-while IFS=$'\t' read -r tag machine headers places _; do
-    make_and_try "$machine" "$tag" "$headers" "$places"
+while IFS=$'\t' read -r tag machine headers modules places _; do
+    make_and_try "$machine" "$tag" "$headers" "$modules" "$places"
 done < <(rows "$@")
 [ -n "${ATOLL_BUILD_NO_CLOSING:-}" ] || closing wheels

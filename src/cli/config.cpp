@@ -1,11 +1,9 @@
 // `atoll config`: the flags with which other build systems compile and link programs.
 #include <cstdio>
-#include <filesystem>
-#include <glob.h>
-#include <system_error>
 
 #include "cli/command/command.hpp"
 #include "cli/config.hpp"
+#include "cli/installed_tree.hpp"
 
 namespace atl::cli {
 namespace {
@@ -30,25 +28,10 @@ struct Library {
 constexpr Library libraries[] = {
     {"--cxx", "atoll", ""}, {"--shmem", "atoll_shmem", ""}, {"--nvshmem", "nvshmem_host", "/nvshmem"}};
 
-bool is_tree(const std::filesystem::path& folder) {
-    std::error_code ignored;
-    return std::filesystem::exists(folder / "include/shmem.h", ignored) &&
-           std::filesystem::exists(folder / "lib", ignored);
-}
-
-/// The installed tree to which this launcher belongs: its prefix, or the package of its Python environment.
 std::string tree() {
-    const std::filesystem::path bin = executable_folder();
-    if (is_tree(bin.parent_path())) return bin.parent_path();
-    for (const char* pattern :
-         {"/../lib*/python3*/site-packages/atoll", "/../lib*/python3*/dist-packages/atoll"}) {
-        glob_t found{};
-        const int status = ::glob((bin.string() + pattern).c_str(), 0, nullptr, &found);
-        const std::string folder = status == 0 ? found.gl_pathv[0] : "";
-        ::globfree(&found);
-        if (!folder.empty() && is_tree(folder)) return std::filesystem::canonical(folder);
-    }
-    throw UsageError("there is no include/shmem.h beside " + bin.string() +
+    const std::string found = installed_tree();
+    if (!found.empty()) return found;
+    throw UsageError("there is no include/shmem.h beside " + executable_folder() +
                      "; install Atoll by `cmake --install` or pip, and use that launcher");
 }
 

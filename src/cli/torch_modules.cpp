@@ -5,6 +5,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "cli/installed_tree.hpp"
 #include "common/settings/job_environment.hpp"
 
 namespace atl::cli {
@@ -13,11 +14,16 @@ namespace {
 namespace fs = std::filesystem;
 using common::environment_value;
 
-/// The folders in which the backend looks, in its order.
-std::vector<fs::path> caches() {
-    if (const std::string own = environment_value("ATOLL_TORCH_CACHE"); !own.empty()) return {own};
-    const std::string base = environment_value("XDG_CACHE_HOME"), home = environment_value("HOME");
+/// The folders in which the backend looks, in its order: that of a wheel, then the caches.
+std::vector<fs::path> folders_of_modules() {
     std::vector<fs::path> folders;
+    if (const std::string tree = installed_tree(); !tree.empty())
+        folders.push_back(fs::path(tree) / "_c10d/prebuilt");
+    if (const std::string own = environment_value("ATOLL_TORCH_CACHE"); !own.empty()) {
+        folders.emplace_back(own);
+        return folders;
+    }
+    const std::string base = environment_value("XDG_CACHE_HOME"), home = environment_value("HOME");
     if (!base.empty())
         folders.push_back(fs::path(base) / "atoll/torch");
     else if (!home.empty())
@@ -40,9 +46,9 @@ bool has_module(const fs::path& folder) {
 
 std::vector<std::string> torch_modules() {
     std::vector<std::string> names;
-    for (const fs::path& cache : caches()) {
+    for (const fs::path& place : folders_of_modules()) {
         std::error_code error;
-        for (const fs::directory_entry& folder : fs::directory_iterator(cache, error))
+        for (const fs::directory_entry& folder : fs::directory_iterator(place, error))
             if (has_module(folder.path())) names.push_back(folder.path().filename().string());
     }
     std::sort(names.begin(), names.end());

@@ -6,7 +6,7 @@
 
 namespace atl::cli {
 
-/// The names of the modules in the user's cache, such as
+/// The names of the modules that a wheel brought or the user's cache has, such as
 /// "torch-2.15.0+cu132-cpython-311-x86_64-linux-gnu-...".
 std::vector<std::string> torch_modules();
 

@@ -169,6 +169,26 @@ def test_info_lists_the_modules_for_pytorch(atoll, tmp_path):
     assert "  PyTorch      torch-2.11.0\n" in atoll("info", env=environment).stdout
 
 
+def test_info_lists_the_modules_that_a_wheel_brings(atoll, tmp_path):
+    """The package is found from the folder of the launcher, as in an environment of Python."""
+    package = tmp_path / "lib/python3.12/site-packages/atoll"
+    module = package / "_c10d/prebuilt/torch-2.15.0/_atoll_c10d.cpython-312-x86_64-linux-gnu.so"
+    for file in (package / "include/shmem.h", package / "lib/libatoll.so", module):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    (tmp_path / "bin").mkdir()
+    shutil.copy(Path(atoll.path).resolve(), tmp_path / "bin/atoll")
+    environment = {**atoll.environment, "ATOLL_TORCH_CACHE": str(tmp_path / "none")}
+    info = subprocess.run(
+        [tmp_path / "bin/atoll", "info", "--json"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert json.loads(info.stdout)["torch_modules"] == ["torch-2.15.0"], info.stderr
+
+
 def test_info(atoll):
     text = atoll("info", "-n", 4, env={"ATOLL_CHECK": "all", "SHMEM_SYMMETRIC_SIZE": "64m"})
     assert text.returncode == 0

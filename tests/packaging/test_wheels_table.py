@@ -19,8 +19,8 @@ def test_the_page_lists_each_wheel() -> None:
     page = (ROOT / "docs/install.md").read_text()
     cells = re.findall(r"^\| `(cp\S+)` \| .* \| (x86-64|aarch64) \| (.*) \| (.*) \|$", page, re.MULTILINE)
     listed = [[tag, machine.replace("-", "_"), untested] for tag, machine, _, untested in cells]
-    assert listed == [[tag, machine, untested] for tag, machine, _, _, untested in ROWS]
-    for (_, _, places, _), (_, _, _, tried, _) in zip(cells, ROWS, strict=True):
+    assert listed == [[tag, machine, untested] for tag, machine, _, _, _, untested in ROWS]
+    for (_, _, places, _), (_, _, _, _, tried, _) in zip(cells, ROWS, strict=True):
         named = [
             re.sub(r"(?:(CPython 3\.\d+)\.\d+| \([\d.]+\))$", r"\1", place) for place in places.split(", ")
         ]
@@ -34,3 +34,14 @@ def test_the_symbols_of_the_tag_are_checked() -> None:
     spec.loader.exec_module(module)
     (platform,) = re.findall(r"^platform=(\w+)$", (ROOT / "scripts/wheels.sh").read_text(), re.MULTILINE)
     assert module.NEWEST[platform]["GLIBC"] == platform.removeprefix("manylinux_").replace("_", ".")
+
+
+def test_modules_for_pytorch_are_those_of_pythons_that_the_wheel_takes() -> None:
+    for tag, machine, _, modules, *_ in ROWS:
+        oldest = re.fullmatch(r"cp3(\d+)-(abi3|cp3\d+t?)", tag)
+        assert oldest, tag
+        for name in modules.split(",") if modules != "-" else []:
+            minor = re.fullmatch(r"python3\.(\d+)", name)
+            assert minor, name
+            taken = int(minor[1]) >= int(oldest[1]) if oldest[2] == "abi3" else minor[1] == oldest[1]
+            assert taken, (tag, machine, name)

@@ -445,6 +445,34 @@ def test_without_a_compiler_the_error_has_both_ways_out(tmp_path: Path) -> None:
     assert "copy the folder" in done.stderr
 
 
+SHIPPED = """
+import sys, sysconfig
+from pathlib import Path
+import torch
+from atoll._c10d import _build
+_build.PREBUILT = Path(sys.argv[1])
+abi = sysconfig.get_config_var("SOABI")
+print(_build.PREBUILT / _build.folder_name(torch.__version__, abi) / _build.file_name(abi))
+print(_build.load().__file__)
+"""
+
+
+def test_a_module_that_a_wheel_brings_is_loaded_and_a_broken_one_is_compiled(tmp_path: Path) -> None:
+    shipped, made = run("-c", SHIPPED, str(tmp_path)).stdout.split()
+    assert shipped != made
+    Path(shipped).parent.mkdir()
+    Path(shipped).symlink_to(made)
+    done = run(
+        "-c", SHIPPED, str(tmp_path), CXX="no-such-compiler", ATOLL_TORCH_CACHE=str(tmp_path / "empty")
+    )
+    assert done.stdout.split() == [shipped, shipped], done.stderr
+    Path(shipped).unlink()
+    Path(shipped).write_text("This is no module.")
+    done = run("-c", SHIPPED, str(tmp_path))
+    assert done.stdout.split() == [shipped, made], done.stderr
+    assert "cannot be loaded, so it is compiled here: " in done.stderr
+
+
 def test_a_cache_that_others_may_write_is_refused(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)

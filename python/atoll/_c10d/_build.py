@@ -1,7 +1,8 @@
-"""Compiles the C++ module for the installed PyTorch, once for each version, into a cache of the user.
+"""Finds the C++ module for the installed PyTorch, or compiles it once for each version, into a cache of the user.
 
-PyTorch's C++ classes have no stable ABI, so a module fits one version only. The cache has a folder for each
-combination of PyTorch, Python, processor, source and the variable CXX. It belongs to the user, who alone may write it.
+PyTorch's C++ classes have no stable ABI, so a module fits one version only. A wheel brings the modules for the newest
+one (packaging/torch_modules.py). The cache has a folder for each combination of PyTorch, Python, processor, source and
+the variable CXX. It belongs to the user, who alone may write it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import hashlib
 import importlib.machinery
 import importlib.util
 import os
-import platform
 import shutil
 import stat
 import subprocess
@@ -20,7 +20,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +36,11 @@ HEADERS = (
 OLDEST, NEWEST = (2, 11), (2, 15)
 WAIT_SECONDS = 600
 FOLDER = Path(__file__).resolve().parent
+PREBUILT = FOLDER / "prebuilt"  # only in wheels
 
 
 def load() -> Any:
-    """Return the module, from the cache or compiled now.
+    """Return the module: from the wheel, from the cache, or compiled now.
 
     Raises
     ------
@@ -49,13 +50,29 @@ def load() -> Any:
     import torch
 
     version = _check_version(torch.__version__)
-    folder = _cache() / _key(torch)
-    file = folder / f"{NAME}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    abi = str(sysconfig.get_config_var("SOABI"))
+    shipped = PREBUILT / folder_name(version, abi) / file_name(abi)
+    if shipped.is_file():
+        try:
+            return _loaded(shipped)
+        except ImportError as error:  # such as one for a newer C++ runtime than this system's
+            print(f"atoll: {shipped} cannot be loaded, so it is compiled here: {error}", file=sys.stderr)
+    folder = _cache() / folder_name(version, abi, os.environ.get("CXX", ""))
+    file = folder / file_name(abi)
     if not file.is_file():
         folder.mkdir(mode=0o700, exist_ok=True)
         with _builder(folder / "lock", version):
             if not file.is_file():
                 _compile(Path(torch.__file__).parent, file, version)
+    return _loaded(file)
+
+
+def file_name(abi: str) -> str:
+    """Return the name of a module's file for a Python's ABI, such as "cpython-311-x86_64-linux-gnu"."""
+    return f"{NAME}.{abi}.so"
+
+
+def _loaded(file: Path) -> Any:
     loader = importlib.machinery.ExtensionFileLoader(NAME, str(file))
     spec = importlib.util.spec_from_file_location(NAME, file, loader=loader)
     assert spec is not None
@@ -97,16 +114,16 @@ def _compiler() -> str:
     )
 
 
-def _key(torch: Any) -> str:
-    """Return the name of the folder for this PyTorch, Python, processor and source."""
+def folder_name(version: str, abi: str, compiler: str = "") -> str:
+    """Return the name of a module's folder, for a PyTorch, a Python's ABI, the source, and the variable CXX if set."""
     digest = hashlib.sha256()
     for name in (*SOURCES, *HEADERS, "_build.py"):
         digest.update((FOLDER / name).read_bytes())
     for name in ("groups.h", "symmetric.h"):
         digest.update((_include() / "atoll" / name).read_bytes())
-    digest.update(str(os.environ.get("CXX")).encode())
-    abi = sysconfig.get_config_var("SOABI")
-    return f"torch-{torch.__version__}-{abi}-{platform.machine()}-{digest.hexdigest()[:16]}"
+    digest.update(compiler.encode())
+    machine = abi.split("-")[2]
+    return f"torch-{version}-{abi}-{machine}-{digest.hexdigest()[:16]}"
 
 
 def _cache_folder() -> Path:
@@ -169,21 +186,38 @@ def shared_runtime(maps: str) -> list[str]:
     return []
 
 
-def command(torch_folder: Path, source: Path, target: Path, runtime: list[str]) -> list[str]:
-    """Return the compiler's command line, which links the C++ `runtime` of this process."""
+def command(
+    torch_folder: Path,
+    source: Path,
+    target: Path,
+    runtime: list[str],
+    headers: str = "",
+    compiler: Sequence[str] = (),
+) -> list[str]:
+    """Return the compiler's command line, which links the C++ `runtime` of this process.
+
+    `headers` is the folder of Python's headers, and `compiler` the beginning of the line; by default those of this
+    process.
+    """
     include = torch_folder / "include"
     library = torch_folder / "lib"
     return [
-        _compiler(),
+        *(compiler or [_compiler()]),
         *("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", f"-DTORCH_EXTENSION_NAME={NAME}"),
         f"-I{FOLDER}",
         f"-I{_include()}",
         *("-isystem", str(include), "-isystem", str(include / "torch" / "csrc" / "api" / "include")),
-        *("-isystem", sysconfig.get_paths()["include"]),
+        *("-isystem", headers or sysconfig.get_paths()["include"]),
         str(source),
         *("-o", str(target), f"-L{library}", "-ltorch", "-ltorch_cpu", "-lc10", "-ltorch_python"),
         *runtime,
     ]
+
+
+def write_source(file: Path) -> Path:
+    """Write one source that has all others, because most of the time is spent on PyTorch's headers. Return it."""
+    file.write_text("".join(f'#include "{FOLDER / name}"\n' for name in SOURCES))
+    return file
 
 
 def _compile(torch_folder: Path, file: Path, version: str) -> None:
@@ -191,9 +225,7 @@ def _compile(torch_folder: Path, file: Path, version: str) -> None:
     _compiler()  # an error about a missing compiler comes before anything else
     print(f"atoll: compiling the backend for PyTorch {version}, once, into {file.parent}", file=sys.stderr)
     with tempfile.TemporaryDirectory(dir=file.parent) as folder:
-        # One source, because most of the time is spent on PyTorch's headers.
-        source = Path(folder) / "all.cpp"
-        source.write_text("".join(f'#include "{FOLDER / name}"\n' for name in SOURCES))
+        source = write_source(Path(folder) / "all.cpp")
         target = Path(folder) / file.name
         run = subprocess.run(
             command(torch_folder, source, target, shared_runtime(Path("/proc/self/maps").read_text())),
