@@ -71,7 +71,7 @@ def pages(atoll: Path) -> dict[str, str]:
     body = [".SH SYNOPSIS", "atoll COMMAND [ARGUMENTS...]", ".SH COMMANDS"]
     for name, purpose in commands:
         body += [".TP", f".B atoll {name}", escaped(purpose)]
-    body += [".SH ENVIRONMENT", "atoll info lists the variables, their values and meanings."]
+    body += [".SH ENVIRONMENT", "atoll info --settings lists the variables, their values and meanings."]
     body += [".SH SEE ALSO", ", ".join(f"atoll\\-{name}(1)" for name, _ in commands)]
     made = {"atoll.1": page("atoll", "one symmetric memory over the processes of a job", body)}
     for name, purpose in commands:

@@ -153,17 +153,30 @@ Json describe_board() {
     };
 }
 
-void print_settings(const Json& settings) {
-    std::puts("\nsettings");
-    for (const Json& row : settings) {
-        const auto text = [&](const char* key) { return row[key].get<std::string>(); };
-        const std::string value = text("value").empty() ? "\"\"" : text("value");
-        std::printf("  %-20s %s  (%s)\n  %-20s   %s\n", text("name").c_str(), value.c_str(),
-                    text("source").c_str(), "", text("meaning").c_str());
-    }
+void print_setting(const Json& row) {
+    const auto text = [&](const char* key) { return row[key].get<std::string>(); };
+    const std::string value = text("value").empty() ? "\"\"" : text("value");
+    std::printf("  %-20s %s  (%s)\n  %-20s   %s\n", text("name").c_str(), value.c_str(),
+                text("source").c_str(), "", text("meaning").c_str());
 }
 
-void print(const Json& info) {
+/// Prints all settings, or those that are not their defaults.
+void print_settings(const Json& settings, bool all) {
+    int left_out = 0;
+    std::puts(all ? "\nsettings" : "\nsettings that are not the defaults");
+    for (const Json& row : settings) {
+        const bool is_default = row["source"].get<std::string>() == "default";
+        if (all || !is_default)
+            print_setting(row);
+        else
+            ++left_out;
+    }
+    if (all) return;
+    if (left_out == static_cast<int>(settings.size())) std::puts("  none");
+    std::printf("atoll info --settings lists the %d others, too.\n", left_out);
+}
+
+void print(const Json& info, bool all_settings) {
     const Json& build = info["build"];
     const Json& machine = info["machine"];
     std::printf("atoll %s\n", ATOLL_VERSION);
@@ -190,16 +203,17 @@ void print(const Json& info) {
     for (const Json& module : info["torch_modules"])
         std::printf("  PyTorch      %s\n", module.get<std::string>().c_str());
     if (info["torch_modules"].empty()) std::puts("  PyTorch      no module compiled yet");
-    print_settings(info["settings"]);
+    print_settings(info["settings"], all_settings);
 }
 
 }  // namespace
 
 int info_command(const Arguments& arguments) {
     std::string count;
-    bool as_json = false, of_job = false;
+    bool as_json = false, of_job = false, all_settings = false;
     CLI::App app("Shows version, build, settings, and what this machine offers.", "atoll info");
     app.add_option("-n,--np", count, "number of PEs that the default heap size is shown for")->type_name("N");
+    app.add_flag("--settings", all_settings, "all settings, not only those that are set");
     app.add_flag("--json", as_json, "as JSON");
     app.add_flag("--job", of_job,
                  "who reaches whom by what, as a job's program: atoll run -n 4 atoll info --job");
@@ -217,7 +231,7 @@ int info_command(const Arguments& arguments) {
     if (as_json) {
         std::cout << info.dump(2) << '\n';
     } else {
-        print(info);
+        print(info, all_settings);
     }
     return 0;
 }

@@ -193,6 +193,12 @@ def test_info(atoll):
     text = atoll("info", "-n", 4, env={"ATOLL_CHECK": "all", "SHMEM_SYMMETRIC_SIZE": "64m"})
     assert text.returncode == 0
     assert "with -n 4" in text.stdout
+    assert "  ATOLL_CHECK          all  (environment)\n" in text.stdout
+    assert "ATOLL_SPIN " not in text.stdout
+    assert re.search(r"\natoll info --settings lists the \d\d others, too\.\n$", text.stdout)
+    every = atoll("info", "--settings", env={"ATOLL_CHECK": "all"}).stdout
+    assert "  ATOLL_CHECK          all  (environment)\n" in every
+    assert "  ATOLL_SPIN           -1  (default)\n" in every
     shown = json.loads(
         atoll("info", "--json", env={"ATOLL_CHECK": "all", "SHMEM_SYMMETRIC_SIZE": "64m"}).stdout
     )
