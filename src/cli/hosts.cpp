@@ -422,7 +422,7 @@ class HostsJob {
     bool is_over_ = false, ending_ = false;
     const Agent* first_failed_ = nullptr;
     StallWatch stall_{settings_.stall_warn_s, longest_stall_interval_s};
-    SleepWatch sleep_{settings_.stall_warn_s, isatty(STDIN_FILENO) != 0};
+    SleepWatch sleep_{settings_.stall_warn_s, isatty(STDIN_FILENO) != 0, false};
     Clock::time_point deadline_, trouble_since_;
 };
 

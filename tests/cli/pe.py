@@ -93,6 +93,12 @@ def abort(status: int, text: str) -> None:
     launcher.send(b"A" + str(status).encode() + b"\0" + text.encode())
 
 
+def write_abort(text: str) -> None:
+    """Write this PE's error to the board, as the library does before it sends the packet."""
+    board[ABORT_TEXT : ABORT_TEXT + len(text) + 1] = text.encode() + b"\0"
+    struct.pack_into("<Iii", board, ABORT, 1, number, 1)
+
+
 def publish_process() -> None:
     """Write the process, as `init` does, so that the launcher reads its state."""
     write_word("pid", os.getpid())

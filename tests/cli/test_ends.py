@@ -264,6 +264,18 @@ def test_abort_packet(atoll, program, witness):
     assert witness.all_gone()
 
 
+def test_a_pe_that_follows_an_abort_ends_before_its_packet(atoll, program):
+    path = program(
+        "pe.hello()\npe.fence()\nif pe.number == 1: pe.write_abort('enough is enough')\n"
+        "else: pe.wait_for_abort(), os._exit(9)\nwhile True: time.sleep(0.1)\n"
+    )
+    result = atoll("run", "-n", 2, path)
+    assert result.returncode == 1
+    assert re.search(
+        r"PE 1 ended the job with status 1 [\d.]+ s after the start: enough is enough\n", result.stderr
+    )
+
+
 def test_abort_with_status_0_ends_the_job_well(atoll, program):
     path = program(
         "pe.hello()\npe.fence()\nif pe.number == 1: pe.abort(0, '')\nwhile True: time.sleep(0.1)\n"
@@ -329,6 +341,20 @@ def test_a_pe_that_sleeps_outside_is_reported_once(atoll, program):
     )
     assert job.stderr.readline() == "  PE 0: running, waits for nothing\n"
     assert re.fullmatch(r"  PE 1: barrier, for PE 0 \(.* s\)\n", job.stderr.readline())
+    _, err = job.communicate("", timeout=60)
+    assert (job.returncode, err) == (0, "")
+
+
+def test_a_pe_that_works_outside_is_reported_later(atoll, program):
+    path = program("import select\npe.hello()\npe.publish_process()\nif pe.number == 0:\n    while not select.select([sys.stdin], [], [], 0)[0]: pass\n"
+                   "else:\n    pe.publish_wait('barrier', 0)\n    pe.get('go on')\npe.put('go on', b'')\npe.finalize()\n")  # fmt: skip
+    job = atoll.start("run", "-n", 2, path, stdin=subprocess.PIPE, env={"ATOLL_STALL_WARN": "0.02"})
+    assert job.stderr.readline() == "atoll run: PE 0 is in its own code, and PE 1 waits for it in barrier.\n"
+    assert job.stderr.readline().startswith(
+        "atoll run: PE 0 works outside Atoll, and the waits of the others have not changed for 1 s (ATOLL_STALL_WARN); "
+    )
+    for _ in range(2):
+        job.stderr.readline()
     _, err = job.communicate("", timeout=60)
     assert (job.returncode, err) == (0, "")
 

@@ -356,6 +356,16 @@ def test_a_pe_that_does_not_come_is_named(hanging: Start, fault: str) -> None:
     hanging(BEGIN + textwrap.dedent(code), n).asked_until(first)
 
 
+def test_a_loop_of_tests_is_reported_by_itself(hanging: Start) -> None:
+    code = "if me == 0:\n    while not atoll.test(x, '==', 1, index=0): pass\natoll.barrier_all()"
+    job = hanging(BEGIN + code, 3, ATOLL_STALL_WARN="0.1")
+    line = job.first_line()
+    assert re.match(
+        r"PE 0 waits in a loop of test on element 0 of .*: found 0, at program.py:4, and", line
+    ), line
+    assert "every PE waits, and nothing has moved for 1 s" in job.next_line()
+
+
 def test_the_error_of_a_wait_that_runs_out_has_the_cause(hanging: Start) -> None:
     code = "if me == 1:\n    while True: pass\natoll.barrier_all()"
     job = hanging(BEGIN + code, 2, ATOLL_WAIT_TIMEOUT="1")

@@ -63,6 +63,24 @@ def test_a_future_that_runs_out_of_time_tells_why(shared: atoll.Pool) -> None:
     assert isinstance(future.exception(timeout=60), KeyboardInterrupt)
 
 
+def test_a_collective_call_of_one_pe_is_reported_soon(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ATOLL_STALL_WARN", "0.1")
+    with atoll.Pool(2, spare=False) as pool:
+        future = pool.submit(atoll.barrier_all)
+        said = ""
+        while "have not changed for" not in said:
+            said += capfd.readouterr().err
+            assert not future.done()
+            time.sleep(0.01)
+        pool.interrupt()
+    assert re.search(
+        r"atoll run: PE [01] is between calls of the pool, and PE [01] waits for it in barrier", said
+    )
+    assert "is between calls of the pool, and the waits of the others have not changed for 0.1 s" in said
+
+
 def test_a_pool_is_an_executor_with_results_in_pe_order(shared: atoll.Pool) -> None:
     assert isinstance(shared, Executor) and shared.n_pes == 2
     assert shared.run(lambda a, b=0: (atoll.my_pe(), a + b), 1, b=2) == [(0, 3), (1, 3)]

@@ -64,6 +64,13 @@ bool can_ask() {
            (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || isatty(STDIN_FILENO));
 }
 
+/// True for the PEs of atoll.Pool, started as `python -c "from atoll._pool_pe import main; main()" SOCKET`.
+bool is_pool(const Program& program) {
+    return std::any_of(program.arguments.begin(), program.arguments.end(), [](const std::string& argument) {
+        return argument.starts_with("from atoll._pool_pe import");
+    });
+}
+
 }  // namespace
 
 Job::Job(const RunOptions& options, const Program& program, const common::Settings& settings,
@@ -77,7 +84,7 @@ Job::Job(const RunOptions& options, const Program& program, const common::Settin
       pes_(static_cast<std::size_t>(options.n_pes)),
       store_(options.n_pes, [this](int pe, const std::string& packet) { answer(pe, packet); }),
       stall_(settings.stall_warn_s),
-      sleep_(settings.stall_warn_s, isatty(STDIN_FILENO) != 0),
+      sleep_(settings.stall_warn_s, isatty(STDIN_FILENO) != 0, is_pool(program)),
       trace_(settings, [this](const std::string& sentence) { say(sentence); }) {
     signals_before_ = take_signals(signals_);
     poller_.add(signals_.get(), {Source::signals, 0});

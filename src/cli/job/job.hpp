@@ -110,6 +110,7 @@ class Job {
     void interrupt(int number, int sender);
     void stop();
     void print_table(const std::string& heading);
+    void print_table(const std::string& heading, const std::vector<common::PeDoing>& doing);
     void check_timeout();
     void check_stall();
 

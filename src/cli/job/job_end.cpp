@@ -130,7 +130,11 @@ void Job::on_death(int pe, int wait_status) {
     const auto& header = board_.header();
     if (header.abort.load(std::memory_order_acquire) != 0) {
         // The PE that ended the job wrote the reason to the board. The statuses of the others follow from it.
-        return end(header.abort_pe.load(), std::max(header.abort_status.load(), 1), header.abort_text);
+        const int aborter = header.abort_pe.load(), abort_status = std::max(header.abort_status.load(), 1);
+        if (options_.join || aborter < 0) return end(aborter, abort_status, header.abort_text);
+        while (receive(aborter)) {  // its own message is not cut, and may be here already
+        }
+        return on_abort(aborter, abort_status, header.abort_text);
     }
     const std::string when = " " + common::elapsed_text(now()) + " after the start";
     const int status = shell_status(wait_status);

@@ -72,10 +72,12 @@ void Job::stop() {
     raise(SIGSTOP);
 }
 
-void Job::print_table(const std::string& heading) {
+void Job::print_table(const std::string& heading) { print_table(heading, doing_with_sites(board_)); }
+
+void Job::print_table(const std::string& heading, const std::vector<common::PeDoing>& doing) {
     char when[32];
     std::snprintf(when, sizeof when, "%.1f s", now());
-    say(core::report_of(doing_with_sites(board_), heading + ", " + when + " after the start", line_begin));
+    say(core::report_of(doing, heading + ", " + when + " after the start", line_begin));
 }
 
 void Job::check_timeout() {
@@ -93,8 +95,15 @@ void Job::check_stall() {
         print_table("every PE waits and nothing has moved for " +
                     bootstrap::seconds_text(settings_.stall_warn_s) +
                     " (ATOLL_STALL_WARN); what the PEs are doing");
-    } else if (sleep_.is_due(now()) && sleep_.update(board_.all_doing(false), now())) {
-        print_table(sleep_.text() + "; what the PEs are doing");
+    } else if (sleep_.is_due(now())) {
+        const bool is_over = sleep_.update(board_.all_doing(false), now());
+        if (!is_over && !sleep_.should_ask()) return;
+        // PEs that do not wait in a call may do so in a loop of tests, or for the next call of a pool.
+        const std::vector<common::PeDoing> doing = doing_with_sites(board_);
+        const std::string text = is_over ? sleep_.text() : sleep_.answered(doing);
+        if (text.empty()) return;
+        print_table(text + "; what the PEs are doing", doing);
+        if (waits_of(doing).others.empty()) stall_.dismiss();
     }
 }
 

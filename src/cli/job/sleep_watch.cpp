@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "bootstrap/deadline.hpp"
+#include "common/board/beside_gpu.hpp"
 #include "common/pe_ranges.hpp"
 
 namespace atl::cli {
@@ -11,7 +12,8 @@ namespace atl::cli {
 bool SleepWatch::update(const std::vector<common::PeDoing>& doing, double now_s) {
     next_s_ = now_s + interval_s();
     WaitsOfAll waits = waits_of(doing);
-    bool may_sleep = waits.any && !waits.others.empty() && !waits.has_absent;
+    const bool is_still = waits.any && !waits.others.empty() && !waits.has_absent;
+    bool may_sleep = is_still;
     std::uint64_t picture = waits.picture;
     bool runs = false;
     is_stopped_ = false;
@@ -23,23 +25,53 @@ bool SleepWatch::update(const std::vector<common::PeDoing>& doing, double now_s)
         is_stopped_ = is_stopped_ || process == 'T';
         picture = picture * 31 + static_cast<std::uint64_t>(pe) + 1;
     }
-    asleep_ = std::move(waits.others);
-    const double passed_s = standstill_.seconds(doing, picture, may_sleep, now_s);
-    checks_ = passed_s > 0 ? checks_ + 1 : 0;
-    running_ = passed_s > 0 ? running_ + (runs ? 1 : 0) : 0;
+    others_ = std::move(waits.others);
+    waited_s_ = waits_.seconds(doing, picture, is_still, now_s);
+    was_asked_ = was_asked_ && waited_s_ > 0;
+    const double slept_s = sleep_.seconds(doing, picture, may_sleep, now_s);
+    checks_ = slept_s > 0 ? checks_ + 1 : 0;
+    running_ = slept_s > 0 ? running_ + (runs ? 1 : 0) : 0;
     // On a busy machine a computing PE may get less of a CPU than one that sleeps in short pieces.
     const bool computes = 2 * running_ > checks_;
-    warned_ = passed_s > 0 && passed_s >= limit_s_ && !computes;
+    is_asleep_ = slept_s > 0 && slept_s >= sleep_s_ && !computes;
+    warned_ = is_asleep_ || (waited_s_ > 0 && waited_s_ >= work_s_);
     return warned_;
 }
 
+bool SleepWatch::should_ask() {
+    if (warned_ || was_asked_ || waited_s_ == 0 || waited_s_ < ask_s_) return false;
+    was_asked_ = true;
+    return true;
+}
+
+std::string SleepWatch::answered(const std::vector<common::PeDoing>& doing) {
+    WaitsOfAll waits = waits_of(doing);
+    const bool are_idle = std::all_of(waits.others.begin(), waits.others.end(), [&](int pe) {
+        return doing[static_cast<std::size_t>(pe)].site == common::idle_in_pool;
+    });
+    if (!waits.any || waits.has_absent || !are_idle) return {};
+    warned_ = true;
+    if (waits.others.empty())
+        return "every PE waits, and nothing has moved for " + bootstrap::seconds_text(ask_s_) +
+               " (ATOLL_STALL_WARN)";
+    others_ = std::move(waits.others);
+    return "PE " + common::pe_ranges(others_) + (others_.size() == 1 ? " is " : " are ") +
+           std::string(common::idle_in_pool) + unchanged_text(ask_s_);
+}
+
+std::string SleepWatch::unchanged_text(double limit_s) const {
+    return ", and the waits of the others have not changed for " + bootstrap::seconds_text(limit_s) +
+           " (ATOLL_STALL_WARN)";
+}
+
 std::string SleepWatch::text() const {
-    const bool one = asleep_.size() == 1;
-    return "PE " + common::pe_ranges(asleep_) +
+    const bool one = others_.size() == 1;
+    const std::string pes = "PE " + common::pe_ranges(others_);
+    if (!is_asleep_) return pes + (one ? " works" : " work") + " outside Atoll" + unchanged_text(work_s_);
+    return pes +
            (is_stopped_ ? (one ? " is stopped" : " are stopped or sleep outside Atoll")
                         : (one ? " sleeps outside Atoll" : " sleep outside Atoll")) +
-           ", and the waits of the others have not changed for " + bootstrap::seconds_text(limit_s_) +
-           " (ATOLL_STALL_WARN)";
+           unchanged_text(sleep_s_);
 }
 
 }  // namespace atl::cli

@@ -1,5 +1,5 @@
-// Detects that PEs wait for others that sleep: in a read of a socket, on a lock, in a loop of short sleeps.
-// Or for others that were stopped.
+// Detects that PEs wait long for others outside Atoll. They sleep: in a read of a socket, on a lock, in a
+// loop of short sleeps. Or they compute, or were stopped.
 #pragma once
 
 #include <algorithm>
@@ -11,34 +11,46 @@
 
 namespace atl::cli {
 
-/// Sleep may be intended, so its limit is longer than that of StallWatch.
+/// Sleep and work may be intended, so the limits are longer than that of StallWatch.
 class SleepWatch {
   public:
     /// `stall_warn_s` is ATOLL_STALL_WARN. 0 disables it. A person at a terminal may be what a PE waits for:
-    /// that has a longer limit, too.
-    SleepWatch(double stall_warn_s, bool has_terminal)
-        : limit_s_(stall_warn_s * (has_terminal ? 5 * times : times)) {}
+    /// that has a longer limit, too. PEs of a pool may be asked early, since they may be between its calls.
+    SleepWatch(double stall_warn_s, bool has_terminal, bool is_pool)
+        : sleep_s_(stall_warn_s * (has_terminal ? work_times : times)),
+          work_s_(stall_warn_s * work_times),
+          ask_s_(stall_warn_s * (is_pool ? 1 : times)) {}
 
-    bool is_due(double now_s) const { return limit_s_ > 0 && !warned_ && now_s >= next_s_; }
-    /// True once: when some PEs have waited for the limit without progress, while all others slept.
+    bool is_due(double now_s) const { return sleep_s_ > 0 && !warned_ && now_s >= next_s_; }
+    /// True once: when some PEs have waited for the limit without progress, while all others slept. Or for
+    /// the limit of work, whatever the others did.
     bool update(const std::vector<common::PeDoing>& doing, double now_s);
+    /// True once for each standstill: the PEs elsewhere should be asked for their places. They may wait in a
+    /// loop of tests or between calls of a pool.
+    bool should_ask();
+    /// `doing` is the answer. Returns what a report says; empty if some PE may be at work.
+    std::string answered(const std::vector<common::PeDoing>& doing);
     /// "PE 3 sleeps outside Atoll, and the waits of the others have not changed for 12 s (…)", after `update`
     /// was true.
     std::string text() const;
 
   private:
     /// A loop of short sleeps uses a small share of a CPU. A process's CPU time is known in steps of 10 ms.
-    static constexpr double most_share = 0.1, most_waiting_share = 0.5, least_cpu_s = 0.05, times = 10;
+    static constexpr double most_share = 0.1, most_waiting_share = 0.5, least_cpu_s = 0.05, any_share = 1e9,
+                            times = 10, work_times = 50;
 
-    double interval_s() const { return std::clamp(limit_s_ / 6, 0.1, 5.0); }
+    double interval_s() const { return std::clamp(std::min(sleep_s_ / 6, ask_s_ / 2), 0.1, 5.0); }
+    std::string unchanged_text(double limit_s) const;
 
-    double limit_s_;
+    double sleep_s_, work_s_, ask_s_;
     double next_s_ = 0;
-    Standstill standstill_{{most_waiting_share, most_share, least_cpu_s}};
-    std::vector<int> asleep_;
+    Standstill sleep_{{most_waiting_share, most_share, least_cpu_s}};
+    Standstill waits_{{most_waiting_share, any_share, least_cpu_s}};
+    double waited_s_ = 0;
+    std::vector<int> others_;
     bool is_stopped_ = false;       ///< one of them
     int checks_ = 0, running_ = 0;  ///< since the standstill began: all, and those that found one running
-    bool warned_ = false;
+    bool is_asleep_ = false, was_asked_ = false, warned_ = false;
 };
 
 }  // namespace atl::cli

@@ -18,8 +18,7 @@ bool StallWatch::update(const std::vector<common::PeDoing>& doing, double now_s)
     const bool all_wait = waits.any && waits.others.empty() && !waits.has_absent;
     const double passed_s = standstill_.seconds(doing, waits.picture, all_wait, now_s);
     if (passed_s == 0 || passed_s < limit_s_) return false;
-    warned_ = true;
-    next_s_ = never;
+    dismiss();
     return true;
 }
 

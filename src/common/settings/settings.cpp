@@ -206,7 +206,7 @@ constexpr Variable variables[] = {
      SettingType::seconds,
      "1.2",
      "seconds without progress, while all PEs wait, after which atoll run reports a stall. Ten times as long "
-     "if others sleep outside Atoll, fifty times with a terminal as input. 0: never",
+     "if others sleep outside Atoll, fifty times if they work or with a terminal as input. 0: never",
      [](Settings& s, const Raw& raw) { s.stall_warn_s = parse_seconds(raw); }},
     {"ATOLL_INIT_TIMEOUT",
      {},
