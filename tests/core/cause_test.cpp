@@ -1,9 +1,7 @@
-#include "core/hang/cause.hpp"
+#include "support/hang_cause.hpp"
 
-#include "common/recorder/recorder.hpp"
 #include "core/calls/call_text.hpp"
 
-#include <cstdio>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -19,44 +17,6 @@ using common::EventState;
 using common::PeDoing;
 using common::PeState;
 using common::UpdateKind;
-
-class HangCause : public ::testing::Test {
-  public:
-    explicit HangCause(int n = 4) {
-        for (int pe = 0; pe < n; ++pe) {
-            doing.push_back(common::of_state(PeState::running, "running, waits for nothing"));
-            doing.back().process = 'R';
-            doing.back().pid = 100 + pe;
-        }
-    }
-    PeDoing& pe(int number) { return doing[static_cast<std::size_t>(number)]; }
-    PeDoing& wait(int number, const char* operation, std::vector<int> missing, const char* site = "") {
-        PeDoing& one = pe(number);
-        one.waits = true;
-        one.process = 'S';
-        one.text = operation + (*site != '\0' ? std::string(", at ") + site : std::string());
-        std::snprintf(one.wait.operation, sizeof one.wait.operation, "%s", operation);
-        std::snprintf(one.wait.site, sizeof one.wait.site, "%s", site);
-        for (std::size_t i = 0; i < missing.size(); ++i) one.wait.missing[i] = missing[i];
-        return one;
-    }
-    /// The PE is in a call of the world team, or was.
-    CallSeen& call(int number, std::uint32_t call, const char* operation, EventState state) {
-        CallSeen& seen = pe(number).calls.emplace_back();
-        seen.team = 1;
-        seen.call = call;
-        seen.operation = common::operation_number(operation);
-        seen.state = state;
-        if (state < EventState::ended) {
-            pe(number).wait.team_id = 1;
-            pe(number).wait.call = call;
-        }
-        return seen;
-    }
-    std::string cause() const { return find_cause(doing).sentence; }
-
-    std::vector<PeDoing> doing;
-};
 
 TEST_F(HangCause, NobodyWaits) { EXPECT_EQ(cause(), ""); }
 
@@ -146,27 +106,6 @@ TEST_F(HangCause, TwoLocks) {
               "PE 0,1 wait for each other: PE 0 for PE 1 in set_lock at a.py:5 (lock B), PE 1 for PE 0 in "
               "set_lock at a.py:9 (lock A)");
 }
-
-class UnsetWord : public HangCause {
-  public:
-    UnsetWord() {
-        common::WaitCopy& awaited = wait(3, "signal_wait_until", {}).wait;
-        awaited.word_bytes = 8;
-        awaited.offset = 64;
-        awaited.block_begin = 32;
-        awaited.block_bytes = 64;
-        for (const int number : {0, 1, 2}) wait(number, "barrier", {3});
-    }
-    void signal(int from, int to, std::uint64_t value, bool adds = false, std::uint64_t place = 64) {
-        pe(from).signals.push_back({place, value, to, adds ? UpdateKind::add : UpdateKind::set});
-    }
-    void write(int from, const common::UpdateSeen& update) { pe(from).writes.push_back(update); }
-    static std::string fault(const std::string& text) { return text + "; " + sentence(""); }
-    static std::string sentence(const std::string& signals) {
-        return "PE 3 waits in signal_wait_until" + signals +
-               ", and every PE waits: none is left that could set it";
-    }
-};
 
 TEST_F(UnsetWord, NoSignal) {
     signal(0, 3, 1, false, 256);

@@ -131,4 +131,57 @@ FAULTY = {
         r"PE 1 called barrier at program.py:8 as call \d+ of the world team, where PE 0,2 called redistribute at "
         r"program.py:7 \(its \w+",
     ),
+    "one edge too few, counted in one word with others": (
+        4,
+        """
+        s = atoll.signal()
+        for step in range(1, 21):
+            for side, pe in enumerate((me ^ 2, me ^ 2, me ^ 1, me ^ 1)):
+                if (me, step, side) != (3, 5, 3):
+                    atoll.signal_add(s, 1, pe)
+            atoll.signal_wait_until(s, ">=", 4 * step)
+        atoll.barrier_all()
+        """,
+        r"PE 3 has added to the awaited word 39 times, and PE 2 to that of PE 3 40 times; PE 2 waits in",
+    ),
+    "a wait for the row of another neighbour": (
+        4,
+        """
+        table = atoll.zeros((4, 4), dtype="uint64")
+        for step in range(4):
+            atoll.signal_set(table, 1, (me + 1) % 4, index=4 * me + step)
+            left = 3 if me == 2 else (me - 1) % 4
+            atoll.signal_wait_until(table, "==", 1, index=4 * left + step)
+        """,
+        r"PE 2 waits for an element that PE 3 signalled on PE 0, where PE 1 signalled others on PE 2; PE 2 waits in "
+        r"signal_wait_until on element 12 of .* at program.py:8; PE 0,1,3 wait for other words",
+    ),
+    "a credit to the wrong PE, for which others wait too": (
+        4,
+        """
+        full, credit = atoll.signal(), atoll.signal()
+        for item in range(1, 21):
+            if me > 0:
+                atoll.signal_wait_until(full, ">=", item)
+                atoll.signal_add(credit, 1, 0 if me == 3 else me - 1)
+            if me < 3:
+                if item > 1:
+                    atoll.signal_wait_until(credit, ">=", item - 1)
+                atoll.put_signal(x, x, full, item, pe=me + 1)
+        atoll.barrier_all()
+        """,
+        r"PE 3 signalled the awaited word of PE 0, where PE 2 follows the pattern of the others; PE 2 waits in "
+        r"[^;]*at program.py:11; PE 0 waits for other words, and every PE waits",
+    ),
+    "a team that is called in the place of another": (
+        6,
+        """
+        rows, columns = atoll.WORLD.split_2d(3)
+        for step in range(3):
+            (columns if (me, step) == (4, 2) else rows).barrier()
+            columns.barrier()
+        atoll.barrier_all()
+        """,
+        r"PE 4 waits in barrier of team 2 at program.py:7, and PE 3,5 wait for it in barrier of team 1 at program.py:6",
+    ),
 }

@@ -100,6 +100,34 @@ std::vector<int> waiters_beside(const WaitGraph& graph, int pe) {
     return waiters;
 }
 
+/// The PEs that wait in calls that lack `pe` alone.
+std::vector<int> lacking_only(const WaitGraph& graph, int pe) {
+    std::vector<int> waiters;
+    for (const int other : graph.waiting())
+        if (graph.of(other).wait.call != 0 && graph.targets(other) == std::vector<int>{pe})
+            waiters.push_back(other);
+    return waiters;
+}
+
+/// `absent`, if others wait in a call that lacks it alone. It waits itself in a call of another team, for a
+/// PE with fewer such waiters.
+std::optional<Cause> left_out_by_most(const WaitGraph& graph, int absent, const std::vector<int>& path) {
+    std::vector<int> waiters = lacking_only(graph, absent);
+    const std::vector<int>& its = graph.targets(absent);
+    if (its.size() != 1 || waiters.size() <= lacking_only(graph, its[0]).size()) return std::nullopt;
+    const common::WaitCopy& call = graph.of(waiters[0]).wait;
+    const bool is_one_call = std::all_of(waiters.begin(), waiters.end(), [&](int pe) {
+        return graph.of(pe).wait.team_id == call.team_id && graph.of(pe).wait.call == call.call;
+    });
+    if (!is_one_call || call.team_id == graph.of(absent).wait.team_id) return std::nullopt;
+    const auto text = [&](int pe) {
+        return placed_text(graph.of(pe).wait.operation + team_text(graph, pe, path), graph.of(pe).wait.site);
+    };
+    return Cause{pe_text({absent}) + " waits in " + text(absent) + ", and " + pe_text(waiters) +
+                     verb(waiters, " waits", " wait") + " for it in " + text(waiters[0]),
+                 {absent}};
+}
+
 /// A circle of two PEs in calls of different teams, of which one call lacks the other PE alone. That one
 /// has left the call out.
 std::optional<Cause> left_out(const WaitGraph& graph, const std::vector<int>& path) {
@@ -108,6 +136,7 @@ std::optional<Cause> left_out(const WaitGraph& graph, const std::vector<int>& pa
     const bool first_lacks_one = graph.targets(path[0]).size() == 1;
     if (first_lacks_one == (graph.targets(path[1]).size() == 1)) return std::nullopt;
     const int absent = first_lacks_one ? path[1] : path[0], other = first_lacks_one ? path[0] : path[1];
+    if (auto cause = left_out_by_most(graph, other, {path[0], path[1]})) return cause;
     const std::vector<int> waiters = waiters_beside(graph, other);
     const auto text = [&](int pe) {
         return placed_text(graph.of(pe).wait.operation + team_text(graph, pe, path), graph.of(pe).wait.site);

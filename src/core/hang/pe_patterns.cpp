@@ -3,10 +3,14 @@
 #include "core/hang/wait_graph.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace atl::core {
 
 namespace {
+
+using common::UpdateSeen;
 
 /// An update of the awaited word or of another PE's copy of it.
 struct Sent {
@@ -23,6 +27,16 @@ std::vector<Sent> all_sent(const Known& known) {
 /// The number that a PE adds to its own for the number of the PE to update.
 int distance_of(const Known& known, const Sent& sent) {
     return (sent.to - sent.from + known.n_pes()) % known.n_pes();
+}
+
+/// The pairs of PEs of which the first has updated any word of the awaited one's allocation on the second.
+std::set<std::pair<int, int>> pairs_in_block(const Known& known) {
+    const common::WaitCopy& wait = known.wait();
+    std::set<std::pair<int, int>> pairs;
+    for (int pe = 0; pe < known.n_pes(); ++pe)
+        for (const UpdateSeen& seen : known.of(pe))
+            if (seen.place - wait.block_begin < wait.block_bytes) pairs.insert({pe, seen.pe});
+    return pairs;
 }
 
 std::optional<int> usual_distance(const Known& known, const std::vector<Sent>& all) {
@@ -43,6 +57,25 @@ WordUpdates stray_update(const Known& known) {
     return fault(stray.from, known.verb() + (" the awaited word of PE " + std::to_string(stray.to)) +
                                  ", where PE " + std::to_string((stray.from + *usual) % known.n_pes()) +
                                  " follows the pattern of the others");
+}
+
+WordUpdates word_of_another(const Known& known) {
+    const std::vector<Sent> all = all_sent(known);
+    if (known.has_lost() || all.size() != 1) return {};
+    const auto [writer, reader] = all.front();
+    const int distance = distance_of(known, all.front());
+    const std::set<std::pair<int, int>> pairs = pairs_in_block(known);
+    constexpr std::size_t least = 3;  // pairs that make a pattern
+    if (reader == known.waiting() || distance == 0 || pairs.size() < least) return {};
+    const bool is_rule = std::all_of(pairs.begin(), pairs.end(), [&](const auto& pair) {
+        return distance_of(known, {pair.first, pair.second}) == distance;
+    });
+    const int usual = (known.waiting() - distance + known.n_pes()) % known.n_pes();
+    if (!is_rule || !pairs.contains({usual, known.waiting()})) return {};
+    return fault(known.waiting(), "waits for an element that PE " + std::to_string(writer) + " " +
+                                      known.verb() + " on PE " + std::to_string(reader) + ", where PE " +
+                                      std::to_string(usual) + " " + known.verb() + " others on PE " +
+                                      std::to_string(known.waiting()));
 }
 
 WordUpdates by_pattern_of_pes(const Known& known) {

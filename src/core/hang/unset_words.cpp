@@ -85,6 +85,20 @@ std::vector<Waiters> waiters_for_words(const WaitGraph& graph) {
     return all;
 }
 
+/// True if the PEs that seem at fault for `one` wait for words themselves, while the fault behind `first` is
+/// known. Two waits for each other's PEs are shown both.
+bool may_follow(const WaitGraph& graph, const Waiters& first, const Waiters& one) {
+    const WordUpdates& known = first.word.updates;
+    const std::vector<int>& pes = one.word.updates.pes;
+    const bool is_mutual = std::any_of(known.pes.begin(), known.pes.end(), [&](int pe) {
+        return std::find(one.pes.begin(), one.pes.end(), pe) != one.pes.end();
+    });
+    return known.tells_fault && one.word.updates.tells_fault && pes != known.pes && !is_mutual &&
+           std::all_of(pes.begin(), pes.end(), [&](int pe) {
+               return WaitGraph::stays(graph.of(pe)) && awaited_by(graph.doing(), pe).empty();
+           });
+}
+
 bool has_ended(const PeDoing& one) { return one.state >= PeState::finalized; }
 
 /// The text of one wait, the faults of which are told unless `is_new` is false.
@@ -114,7 +128,8 @@ std::optional<Cause> unset_words(const WaitGraph& graph) {
     std::vector<int> pes =
         graph.pes_that([](const PeDoing& one) { return one.waits && one.text.starts_with("finalize"); });
     std::string text;
-    if (!pes.empty()) text = pe_text(pes) + verb(pes, " is", " are") + " in finalize, and ";
+    if (!pes.empty() && !all[0].word.updates.tells_fault)
+        text = pe_text(pes) + verb(pes, " is", " are") + " in finalize, and ";
     const bool are_roots =
         std::all_of(all.begin(), all.end(), [](const Waiters& one) { return one.word.is_root; });
     constexpr std::size_t most = 2;
@@ -123,7 +138,7 @@ std::optional<Cause> unset_words(const WaitGraph& graph) {
     std::set<std::vector<int>> told;  // PEs at fault
     for (std::size_t i = 0; i < all.size(); ++i) {
         const WordUpdates& updates = all[i].word.updates;
-        if (i < most) {
+        if (i < most && (i == 0 || !may_follow(graph, all[0], all[i]))) {
             text += (i == 0 ? "" : "; ") +
                     waiters_for_word_text(graph, all[i], told.insert(updates.pes).second, !are_roots);
             senders.insert(updates.pes.begin(), updates.pes.end());

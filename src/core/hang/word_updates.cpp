@@ -59,7 +59,8 @@ WordUpdates joined(const std::vector<Update>& updates, const Known& known) {
 }
 
 /// The one PE that has not updated the awaited word, if all others have, two or more; else -1. The waiting PE
-/// may have or not, and counts if it has.
+/// may have or not, and counts if it has. If it has updated others' copies, but not that of the silent PE,
+/// the two may be no neighbours.
 int only_silent(const Known& known, const std::vector<Update>& updates) {
     std::set<int> without;
     for (int pe = 0; pe < known.n_pes(); ++pe) without.insert(pe);
@@ -68,7 +69,12 @@ int only_silent(const Known& known, const std::vector<Update>& updates) {
     for (const Update& update : updates)
         others += update.pe == known.waiting() ? 1 : without.erase(update.pe);
     constexpr std::size_t least = 2;
-    return known.has_lost() || others < least || without.size() != 1 ? -1 : *without.begin();
+    if (known.has_lost() || others < least || without.size() != 1) return -1;
+    const int silent = *without.begin();
+    std::vector<int> back = updated_by(known, known.waiting());
+    std::erase(back, known.waiting());
+    const bool is_neighbour = back.empty() || std::find(back.begin(), back.end(), silent) != back.end();
+    return is_neighbour ? silent : -1;
 }
 
 /// The PE that has added to the awaited word fewer times than all others, two or more, each equally often.
@@ -87,6 +93,33 @@ std::optional<WordUpdates> fewer_additions(const Known& known, const std::vector
     return fault(pe[0], "has added to the awaited word " + std::to_string(few) +
                             (few == 1 ? " time" : " times") + ", and PE " + common::pe_ranges(others) + " " +
                             std::to_string(many) + " times");
+}
+
+/// The additions of the waiting PE to the copy of the awaited word on `pe`; 0 if it made other updates, too.
+std::uint64_t additions_back(const Known& known, int pe) {
+    for (const UpdateSeen& seen : known.of(known.waiting()))
+        if (seen.pe == pe && seen.place == known.wait().offset)
+            return seen.kind == UpdateKind::add ? seen.count : 0;
+    return 0;
+}
+
+/// The only PE that has added to the awaited word fewer times than the waiting PE to its own. Neighbours of a
+/// stencil count each other's edges, and some pairs have two.
+std::optional<WordUpdates> fewer_than_back(const Known& known, const std::vector<Update>& updates) {
+    constexpr std::size_t least = 2;
+    if (known.has_lost() || updates.size() < least) return std::nullopt;
+    std::optional<WordUpdates> found;
+    for (const auto& [pe, seen] : updates) {
+        const std::uint64_t back = additions_back(known, pe);
+        if (pe == known.waiting() || seen.kind != UpdateKind::add || back == 0) return std::nullopt;
+        if (seen.count == back) continue;
+        if (found || seen.count > back) return std::nullopt;
+        found =
+            omission(pe, "has added to the awaited word " + std::to_string(seen.count) +
+                             (seen.count == 1 ? " time" : " times") + ", and " + pe_text({known.waiting()}) +
+                             " to that of PE " + std::to_string(pe) + " " + std::to_string(back) + " times");
+    }
+    return found;
 }
 
 /// The last updates by a PE of the awaited word on other PEs than the waiting one.
@@ -255,12 +288,13 @@ WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
     if (std::optional<WordUpdates> holder = holder_of_word(known, updates)) return *std::move(holder);
     if (known.home() != waiting) return updates_of_polled(known, updates);
     if (updates.empty()) {
-        for (const auto& find : {by_pattern_of_pes, on_other_words, on_other_pes, partner})
+        for (const auto& find : {word_of_another, by_pattern_of_pes, on_other_words, on_other_pes, partner})
             if (WordUpdates found = find(known); !found.text.empty()) return found;
         return {};
     }
     if (WordUpdates stray = stray_update(known); !stray.text.empty()) return stray;
     WordUpdates made = joined(updates, known);
+    if (const std::optional<WordUpdates> fewer = fewer_than_back(known, updates)) return *fewer;
     if (const int silent = only_silent(known, updates); silent >= 0)
         return omission(silent,
                         (known.uses_signals() ? "has not signalled" : "is not known to have updated") +
