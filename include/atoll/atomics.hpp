@@ -114,7 +114,7 @@ class ATOLL_API AtomicOps : public RmaOps {
     template <class T> bool later(T* fetch, AtomicOp op, T* dst, T value, T compare, int pe) const {
         if (!window_.routed) [[likely]]
             return false;
-        if (route_any(dst, sizeof(T), pe) >= 0 || is_on_device(dst)) return false;
+        if (route_any(dst, sizeof(T), pe).is_near() || is_on_device(dst)) return false;
         check_aligned(dst, sizeof(T));
         fetch_routed(*state_, op, dtype<T>, dst, to_word(value), to_word(compare), pe, fetch);
         return true;

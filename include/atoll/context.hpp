@@ -35,7 +35,7 @@ class ATOLL_API Context : public detail::WaitOps {
     }
 
   private:
-    void* pointer(void* symmetric, int slot, int pe) const noexcept;
+    void* pointer(void* symmetric, detail::Slot slot, int pe) const noexcept;
 };
 
 }  // namespace atl

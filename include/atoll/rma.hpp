@@ -69,8 +69,8 @@ class ATOLL_API RmaOps : public ContextBase {
         if (block == 0 || n_blocks == 0) return check_pe(pe);
         check_strides(dst_stride, src_stride);
         check_local_memory(src, extent_bytes(src_stride, block, n_blocks, sizeof(T)));
-        const int slot = route_any(dst, extent_bytes(dst_stride, block, n_blocks, sizeof(T)), pe);
-        if (slot >= 0 && !has_devices()) [[likely]] {
+        const Slot slot = route_any(dst, extent_bytes(dst_stride, block, n_blocks, sizeof(T)), pe);
+        if (slot.is_near() && !has_devices()) [[likely]] {
             copy_blocks(window_.at(dst, slot), src, dst_stride, src_stride, block, n_blocks);
             return;
         }
@@ -82,8 +82,8 @@ class ATOLL_API RmaOps : public ContextBase {
         if (block == 0 || n_blocks == 0) return check_pe(pe);
         check_strides(dst_stride, src_stride);
         check_local_memory(dst, extent_bytes(dst_stride, block, n_blocks, sizeof(T)));
-        const int slot = route_any(src, extent_bytes(src_stride, block, n_blocks, sizeof(T)), pe);
-        if (slot >= 0 && !has_devices()) [[likely]] {
+        const Slot slot = route_any(src, extent_bytes(src_stride, block, n_blocks, sizeof(T)), pe);
+        if (slot.is_near() && !has_devices()) [[likely]] {
             copy_blocks(dst, window_.at(src, slot), dst_stride, src_stride, block, n_blocks);
             return;
         }
@@ -117,7 +117,7 @@ class ATOLL_API RmaOps : public ContextBase {
     }
     /// Loads this PE's own signal word, with acquire order.
     std::uint64_t signal_fetch(const std::uint64_t* signal) const {
-        if (route_any(signal, sizeof *signal, map_.my_pe) < 0 && is_on_device(signal)) [[unlikely]]
+        if (!route_any(signal, sizeof *signal, map_.my_pe).is_near() && is_on_device(signal)) [[unlikely]]
             return load_device_word(*state_, signal, sizeof *signal);
         if (window_.routed) [[unlikely]]
             progress_routed(*job_);
@@ -166,7 +166,7 @@ class ATOLL_API RmaOps : public ContextBase {
         std::uint64_t* const word = signal_place(op, signal, value, pe);
         if (bytes != 0) {
             check_local_memory(src, bytes);
-            if (const int there = route_any(dst, bytes, pe); there >= 0 && !has_devices()) [[likely]]
+            if (const Slot there = route_any(dst, bytes, pe); there.is_near() && !has_devices()) [[likely]]
                 copy_for_reader(window_.at(dst, there), src, bytes, window_.nontemporal_bytes);
             else
                 return put_signal_routed(*state_, dst, src, bytes, signal, value, op, pe);
@@ -186,8 +186,8 @@ class ATOLL_API RmaOps : public ContextBase {
         if (!is_in_heap(dst, bytes, pe) || (From == Local::any && (src == nullptr || has_devices())))
             [[unlikely]]
             return put_elsewhere(dst, src, bytes, pe, kind_of<From>(blocking));
-        const int slot = map_.slot(pe);
-        if (slot >= 0) [[likely]]
+        const Slot slot = map_.slot(pe);
+        if (slot.is_near()) [[likely]]
             copy(window_.heap_at(dst, slot), src, bytes);
         else
             put_routed(*state_, dst, src, bytes, pe, blocking);
@@ -198,8 +198,8 @@ class ATOLL_API RmaOps : public ContextBase {
         if (!is_in_heap(src, bytes, pe) || (To == Local::any && (dst == nullptr || has_devices())))
             [[unlikely]]
             return get_elsewhere(dst, src, bytes, pe, kind_of<To>(blocking));
-        const int slot = map_.slot(pe);
-        if (slot >= 0) [[likely]]
+        const Slot slot = map_.slot(pe);
+        if (slot.is_near()) [[likely]]
             copy(dst, window_.heap_at(src, slot), bytes);
         else
             get_routed(*state_, dst, src, bytes, pe, blocking);

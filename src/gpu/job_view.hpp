@@ -25,8 +25,8 @@ struct JobFacts {
     int n_pes = 1;
     const common::Settings& settings;
     const bootstrap::Hosts& hosts;
-    const detail::Window& window;   ///< the host heaps
-    const std::vector<int>& slots;  ///< by world PE; -1: of another domain
+    const detail::Window& window;            ///< the host heaps
+    const std::vector<detail::Slot>& slots;  ///< by world PE; none: of another domain
     const common::BoardView& board;
     transport::Transport* transport;  ///< null if the window reaches every PE
     bool everything_routed;           ///< ATOLL_TRANSPORT is forced although the window reaches every PE

@@ -334,7 +334,7 @@ TEST_P(Heap, WrongFreesAreNamed) {
         expect_error(ErrorCode::not_symmetric, {"realloc", "inside"}, [&] { job.realloc(block + 64, 10); });
         if (job.n_pes() > 1 && job.shared().n_pes() == job.n_pes())
             expect_error(ErrorCode::not_symmetric, {"not in this PE's heap"},
-                         [&] { job.free(job.context().window().at(block, right_of(job))); });
+                         [&] { job.free(job.context().ptr(block, right_of(job))); });
         job.free(block);
         expect_error(ErrorCode::use_after_free, {"freed already"}, [&] { job.free(block); });
         expect_error(ErrorCode::use_after_free, {"realloc"}, [&] { job.realloc(block, 10); });

@@ -19,7 +19,7 @@ class FarKernels : public OnDeviceWithKernels {
         blocks_.insert(blocks_.begin(), block);
         return block;
     }
-    bool is_far(int pe) const { return job_.state().topology().slot(pe) < 0; }
+    bool is_far(int pe) const { return !job_.state().topology().has_window_to(pe); }
     std::vector<void*> blocks_;
 };
 

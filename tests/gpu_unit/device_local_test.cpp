@@ -101,12 +101,12 @@ TEST_P(DeviceLocal, EachPairOfMemoriesHasOneRoute) {
             const auto route = [&](const void* symmetric, const void* local) {
                 return core::route_of(context, Access::write, symmetric, local, pe);
             };
-            const int slot = job.context().map().slot(pe);
-            const Path host = slot >= 0 ? Path::window : Path::transport;
+            const bool is_near = job.context().map().slot(pe).is_near();
+            const Path host = is_near ? Path::window : Path::transport;
             EXPECT_EQ(route(x, &on_host).path, host);
             EXPECT_EQ(route(x, nullptr).path, host);
             EXPECT_FALSE(route(x, &on_host).local_on_gpu);
-            EXPECT_EQ(route(x, memory.data).path, slot >= 0 ? Path::window : Path::staged);
+            EXPECT_EQ(route(x, memory.data).path, is_near ? Path::window : Path::staged);
             EXPECT_TRUE(route(x, memory.data).local_on_gpu);
             EXPECT_EQ(route(x, nullptr).there, job.context().ptr(x, pe));
             const bool far = job.state().devices().memory()->far().has(pe);

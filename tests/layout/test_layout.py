@@ -50,6 +50,12 @@ DECIDE_ROUTES = {
     "src/core/job/ucx_transport.cpp",
     "src/core/team/unique_id.cpp",
 }
+# The host's slots, and those of kernels.
+COMPARE_SLOTS = {
+    "include/atoll/detail/slot.hpp",
+    "include/atoll/device/detail/far.hpp",
+    "include/atoll/device/peers.hpp",
+}
 # A file, and the reason why it may be longer than MOST_LINES.
 LONGER: dict[str, str] = {}
 GENERATED = (
@@ -394,9 +400,7 @@ def test_two_files_of_the_core_know_gpus() -> None:
 
 def test_near_or_far_is_decided_in_one_file() -> None:
     """Operations ask the functions of route.hpp, not the topology or the device heap."""
-    asks = re.compile(
-        r"\bfar\(\)\.has\(|\.has_window_to\(|\bslot\([^()]*(?:\([^()]*\))?[^()]*\) *(?:<|>=) *0\b"
-    )
+    asks = re.compile(r"\bfar\(\)\.has\(|\.has_window_to\(|\bslot\(.*\)\.is_near\(")
     found = {
         name_of(file)
         for file in tracked(".cpp", ".hpp")
@@ -405,6 +409,22 @@ def test_near_or_far_is_decided_in_one_file() -> None:
         if asks.search(line)
     }
     assert found == DECIDE_ROUTES, f"call a function of src/core/context/route.hpp: {found ^ DECIDE_ROUTES}"
+
+
+def test_one_file_compares_slots() -> None:
+    """A slot's number may say that there is none; `Slot::is_near` answers that for all other code."""
+    slot = (
+        r"(?:\bslot|\bslots?_?\[.*\]|\b(?:host_)?slot(?:_of)?\(.*\)|\broute(?:_\w+)?\(.*\))(?:\.number\(\))?"
+    )
+    compared = re.compile(rf"{slot} *(?:<|>|<=|>=|==|!=) *-?[01]\b")
+    found = [
+        f"{name_of(file)}: {line.strip()}"
+        for file in tracked(*CPP)
+        if (layer_of(file) or name_of(file).startswith("include")) and name_of(file) not in COMPARE_SLOTS
+        for line in file.read_text().splitlines()
+        if compared.search(line)
+    ]
+    assert not found, "ask Slot::is_near or Window::near_at:\n" + "\n".join(found)
 
 
 def test_the_version_is_stated_once() -> None:

@@ -35,8 +35,8 @@ TEST_F(DeviceFar, PutsAndGetsOfAllSizes) {
         context_.quiet();
         job_.world().barrier();
         EXPECT_EQ(values(y, n), numbers(n, right)) << n;
-        if (job_.state().topology().slot(left) < 0 &&
-            job_.state().topology().slot(right) < 0) {  // and between the two heaps
+        if (!job_.state().topology().has_window_to(left) &&
+            !job_.state().topology().has_window_to(right)) {  // and between the two heaps
             context_.get(y, host, n, right);
             EXPECT_EQ(values(y, n), numbers(n, me)) << n;
             job_.world().barrier();
@@ -266,10 +266,10 @@ TEST_F(DeviceFar, WhatIsWrongIsNamed) {
     expect_error(ErrorCode::pe, {}, [&] { context_.p(x, std::uint64_t{1}, job_.n_pes()); });
     bool far = false;
     for (int pe = 0; pe < job_.n_pes(); ++pe) {
-        if (job_.state().topology().host_slot(pe) < 0) {
+        if (!job_.state().topology().maps(pe)) {
             EXPECT_EQ(context_.ptr(x, pe), nullptr);
         }
-        far = far || job_.state().topology().slot(pe) < 0;
+        far = far || !job_.state().topology().has_window_to(pe);
     }
     if (far) {
         expect_error(ErrorCode::unsupported, {"window", "shared()"},

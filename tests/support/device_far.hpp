@@ -51,7 +51,7 @@ class DeviceFar : public ::testing::Test {
     /// True if a transport reaches some member of the world team.
     bool is_far() const {
         for (int pe = 0; pe < job_.n_pes(); ++pe)
-            if (job_.state().topology().slot(pe) < 0) return true;
+            if (!job_.state().topology().has_window_to(pe)) return true;
         return false;
     }
     std::vector<int> numbers(std::size_t n, int pe) const {

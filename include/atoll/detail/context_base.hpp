@@ -34,15 +34,15 @@ class ATOLL_API ContextBase {
     /// every copy asks this first.
     bool has_devices() const noexcept { return has_devices_->load(std::memory_order_relaxed); }
 
-    /// Slot of `pe` for `bytes` at `symmetric`, or -1 if the transport must be used. Throws Error: pe,
+    /// Slot of `pe` for `bytes` at `symmetric`, or none if the transport must be used. Throws Error: pe,
     /// not_symmetric.
-    int route(const void* symmetric, std::size_t bytes, int pe) const {
+    Slot route(const void* symmetric, std::size_t bytes, int pe) const {
         if (!is_in_heap(symmetric, bytes, pe)) [[unlikely]]
             check_range(symmetric, bytes);
         return map_.slot(pe);
     }
-    /// `route` of a move. It is also -1 while operations are counted.
-    int route_counted(const void* symmetric, std::size_t bytes, int pe) const {
+    /// `route` of a move. It is also none while operations are counted.
+    Slot route_counted(const void* symmetric, std::size_t bytes, int pe) const {
         return is_in_heap(symmetric, bytes, pe) ? map_.slot(pe) : route_checked(symmetric, bytes, pe);
     }
     /// The world's number of a PE of the team.
@@ -68,22 +68,22 @@ class ATOLL_API ContextBase {
         if (local == nullptr || window_.check_args) [[unlikely]]
             check_local_block(local, bytes);
     }
-    /// Like `route`, for operations that also reach memory of GPUs. Those use the routed forms (-1). So do
-    /// all operations while statistics are counted.
-    int route_any(const void* symmetric, std::size_t bytes, int pe) const {
+    /// Like `route`, for operations that also reach memory of GPUs. Those use the routed forms (no
+    /// slot). So do all operations while statistics are counted.
+    Slot route_any(const void* symmetric, std::size_t bytes, int pe) const {
         return is_in_heap(symmetric, bytes, pe) ? map_.slot(pe) : route_elsewhere(symmetric, bytes, pe);
     }
     /// Address at which the host updates one element on `pe` by `op`, an AtomicOp or SignalOp; null if the
     /// routed forms must be used. The slow path notes the update for hang reports.
     template <class Op, class T> T* place_for(Op op, T* symmetric, T value, int pe) const {
         if (!is_in_heap(symmetric, sizeof(T), pe)) [[unlikely]] {
-            const int elsewhere = route_elsewhere(symmetric, sizeof(T), pe);
+            const Slot elsewhere = route_elsewhere(symmetric, sizeof(T), pe);
             if (window_.fast_limit() == 0) [[unlikely]]
                 note_update(op, symmetric, value, pe);
-            return elsewhere < 0 ? nullptr : window_.at(symmetric, elsewhere);
+            return window_.near_at(symmetric, elsewhere);
         }
-        const int slot = map_.slot(pe);
-        return slot < 0 ? nullptr : window_.heap_at(symmetric, slot);
+        const Slot slot = map_.slot(pe);
+        return slot.is_near() ? window_.heap_at(symmetric, slot) : nullptr;
     }
     /// True for memory of GPUs, which the host cannot load. False for the host heap after one comparison.
     bool is_on_device(const void* address) const noexcept {
@@ -97,8 +97,8 @@ class ATOLL_API ContextBase {
 
   protected:
     ContextBase() = default;
-    int route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const;
-    int route_checked(const void* symmetric, std::size_t bytes, int pe) const;
+    Slot route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const;
+    Slot route_checked(const void* symmetric, std::size_t bytes, int pe) const;
     void count_first_move() const noexcept;
     /// Notes an atomic operation or a signal for hang reports, if it is one of the first.
     void note_atomic(AtomicOp op, DType type, const void* symmetric, std::uint64_t value, int pe) const;

@@ -2,6 +2,7 @@
 // my_slot) * stride. Everything here is inlined into the callers' loads and stores.
 #pragma once
 
+#include "atoll/detail/slot.hpp"
 #include "atoll/error.hpp"
 #include "atoll/export.hpp"
 
@@ -15,8 +16,8 @@ class JobState;
 
 namespace atl::detail {
 
-/// Maps the PEs of a team to slots of the window. Team PE i has slot `first + i * step`, or `table[i]`. A
-/// slot of -1 is outside the window and reached through the transport.
+/// Maps the PEs of a team to slots of the window. Team PE i has slot `first + i * step`, or `table[i]`, which
+/// is -1 for a far PE. A team without a table has no far PEs.
 struct TeamMap {
     const int* table = nullptr;
     int first = 0;
@@ -25,7 +26,7 @@ struct TeamMap {
     int my_pe = 0;
     unsigned checked_pes = 1;  ///< larger PEs are refused: n_pes, or UINT_MAX with ATOLL_CHECK=none
 
-    int slot(int team_pe) const noexcept { return table ? table[team_pe] : first + team_pe * step; }
+    Slot slot(int team_pe) const noexcept { return Slot(table ? table[team_pe] : first + team_pe * step); }
 };
 
 /// Address range of the executable's own objects in this process, if they are symmetric. Only OpenSHMEM's C
@@ -76,21 +77,25 @@ struct Window {
     void set_fast_limit(std::size_t bytes) noexcept {
         __atomic_store_n(&fast_bytes, bytes, __ATOMIC_RELAXED);
     }
-    std::ptrdiff_t distance(int slot) const noexcept {
-        return static_cast<std::ptrdiff_t>(slot - my_slot) * (std::ptrdiff_t{1} << stride_log2);
+    std::ptrdiff_t distance(Slot slot) const noexcept {
+        return static_cast<std::ptrdiff_t>(slot.number() - my_slot) * (std::ptrdiff_t{1} << stride_log2);
     }
     /// The same object on another PE. Only for addresses in this PE's own slot and for symmetric static
     /// objects.
-    template <class T> T* at(T* local, int slot) const noexcept {
+    template <class T> T* at(T* local, Slot slot) const noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(local);
         if (address - reinterpret_cast<std::uintptr_t>(mine) >= heap_bytes) [[unlikely]]
             return reinterpret_cast<T*>(at_elsewhere(address, slot));
         return reinterpret_cast<T*>(address + static_cast<std::uintptr_t>(distance(slot)));
     }
     /// `at` for addresses of this PE's heap.
-    template <class T> T* heap_at(T* local, int slot) const noexcept {
+    template <class T> T* heap_at(T* local, Slot slot) const noexcept {
         return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(local) +
                                     static_cast<std::uintptr_t>(distance(slot)));
+    }
+    /// `at`, or null if only a transport reaches the PE.
+    template <class T> T* near_at(T* local, Slot slot) const noexcept {
+        return slot.is_near() ? at(local, slot) : nullptr;
     }
     /// Offset of an address of this PE's heap.
     std::uint64_t heap_offset(const void* p) const noexcept {
@@ -123,7 +128,7 @@ struct Window {
         const auto offset = reinterpret_cast<std::uintptr_t>(p) - start;
         return offset <= limit && bytes <= limit - offset;
     }
-    ATOLL_API std::uintptr_t at_elsewhere(std::uintptr_t address, int slot) const noexcept;
+    ATOLL_API std::uintptr_t at_elsewhere(std::uintptr_t address, Slot slot) const noexcept;
 };
 
 [[noreturn]] ATOLL_API void throw_pe(int pe, int n_pes);

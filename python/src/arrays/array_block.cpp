@@ -85,7 +85,7 @@ Window window_now() {
     const std::size_t stride = device.window().stride;
     return {reinterpret_cast<std::uintptr_t>(device.window().slot(0)),
             stride * static_cast<std::size_t>(job.window().n_slots), stride,
-            stride * static_cast<std::size_t>(job.topology().host_slot(job.pe())), g.epoch};
+            stride * static_cast<std::size_t>(job.window().my_slot), g.epoch};
 }
 
 /// True if an address of an earlier window was allocated again, as the driver reports.

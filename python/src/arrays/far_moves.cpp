@@ -182,14 +182,11 @@ void get_once(const Context& ctx, const FarTransfer& t) {
 /// The address of the far side in this process; null if a transport reaches it, or if it is the host's.
 const char* far_here(const Context& ctx, const FarTransfer& t) {
     if (t.pe == ctx.my_pe()) return t.far;
-    const core::JobState& job = ctx.job();
-    const gpu::DeviceMemory* device = job.devices().memory();
-    if (device == nullptr || static_cast<unsigned>(t.pe) >= static_cast<unsigned>(ctx.n_pes()))
+    const gpu::DeviceMemory* device = ctx.job().devices().memory();
+    if (device == nullptr || static_cast<unsigned>(t.pe) >= static_cast<unsigned>(ctx.n_pes()) ||
+        !device->holds(t.far))
         return nullptr;
-    const int slot = job.topology().host_slot(ctx.state().team().world_pe(t.pe));
-    const char* const mine = device->window().slot(job.topology().host_slot(job.pe()));
-    const bool holds = t.far >= mine && t.far < mine + device->window().stride;
-    return slot < 0 || !holds ? nullptr : device->window().slot(slot) + (t.far - mine);
+    return static_cast<const char*>(device->at(t.far, ctx.world_pe(t.pe)));
 }
 
 /// True if the call writes local memory that it also reads; then all is read before the first write. The

@@ -19,19 +19,20 @@ atl::detail::Measured measure_move(const Context& ctx, const char* operation, st
 }
 
 void put_elsewhere(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe, bool blocking) {
-    const int slot = ctx.window().counts ? ctx.map().slot(pe) : -1;
-    if (slot < 0) return ctx.put_bytes(dst, src, bytes, pe, blocking);
+    // Of near PEs only counted moves come here.
+    char* const there = ctx.window().counts ? ctx.window().near_at(dst, ctx.map().slot(pe)) : nullptr;
+    if (there == nullptr) return ctx.put_bytes(dst, src, bytes, pe, blocking);
     atl::detail::Measured measured = measure_move(ctx, blocking ? "put" : "put_nbi", bytes, pe);
     measured.set_subject(dst);
-    copy_bytes(ctx.window().at(dst, slot), src, bytes);
+    copy_bytes(there, src, bytes);
 }
 
 void get_elsewhere(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe, bool blocking) {
-    const int slot = ctx.window().counts ? ctx.map().slot(pe) : -1;
-    if (slot < 0) return ctx.get_bytes(dst, src, bytes, pe, blocking);
+    const char* const there = ctx.window().counts ? ctx.window().near_at(src, ctx.map().slot(pe)) : nullptr;
+    if (there == nullptr) return ctx.get_bytes(dst, src, bytes, pe, blocking);
     atl::detail::Measured measured = measure_move(ctx, blocking ? "get" : "get_nbi", bytes, pe);
     measured.set_subject(src);
-    copy_bytes(dst, ctx.window().at(src, slot), bytes);
+    copy_bytes(dst, there, bytes);
 }
 
 Strides strides_as(PyArrayObject* array, PyArrayObject* like) {
@@ -48,9 +49,9 @@ Strides strides_as(PyArrayObject* array, PyArrayObject* like) {
 void move_strided(const Context& ctx, const FarTransfer& t, const Extent& extent) {
     if (extent.bytes == 0) return ctx.check_pe(t.pe);
     const atl::detail::Measured measured = measure_move(ctx, t.put ? "put" : "get", bytes_of(t), t.pe);
-    const int slot = ctx.route(extent.low, extent.bytes, t.pe);
-    if (slot < 0) return move_far(ctx, t);
-    copy_to_or_from(ctx.window().at(t.far, slot), t);
+    char* const far = ctx.window().near_at(t.far, ctx.route(extent.low, extent.bytes, t.pe));
+    if (far == nullptr) return move_far(ctx, t);
+    copy_to_or_from(far, t);
 }
 
 void copy_to_or_from(char* far, const FarTransfer& t) {

@@ -32,8 +32,8 @@ inline void copy_bytes(char* dst, const char* src, std::size_t bytes) {
 inline void put_contiguous(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe,
                            bool blocking = true) {
     if (bytes == 0) return ctx.check_pe(pe);
-    const int slot = ctx.route_counted(dst, bytes, pe);
-    if (slot >= 0) [[likely]]
+    const atl::detail::Slot slot = ctx.route_counted(dst, bytes, pe);
+    if (slot.is_near()) [[likely]]
         copy_bytes(ctx.window().at(dst, slot), src, bytes);
     else
         put_elsewhere(ctx, dst, src, bytes, pe, blocking);
@@ -41,8 +41,8 @@ inline void put_contiguous(const Context& ctx, char* dst, const char* src, std::
 inline void get_contiguous(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe,
                            bool blocking = true) {
     if (bytes == 0) return ctx.check_pe(pe);
-    const int slot = ctx.route_counted(src, bytes, pe);
-    if (slot >= 0) [[likely]]
+    const atl::detail::Slot slot = ctx.route_counted(src, bytes, pe);
+    if (slot.is_near()) [[likely]]
         copy_bytes(dst, ctx.window().at(src, slot), bytes);
     else
         get_elsewhere(ctx, dst, src, bytes, pe, blocking);

@@ -253,8 +253,8 @@ PyObject* peer_body(const Arguments<3>& a) {
     const int pe = pe_of(peer_spec, a[1]);
     check_place(peer_spec, "x", extent.low, ctx, pe);
     if (on_device(array)) return peer_on_device(ctx, array, extent, pe, a.adopted.library).release();
-    const int slot = ctx.route(extent.low, extent.bytes, pe);
-    if (slot < 0) fail_unreachable(peer_spec, pe);
+    const atl::detail::Slot slot = ctx.route(extent.low, extent.bytes, pe);
+    if (!slot.is_near()) fail_unreachable(peer_spec, pe);
     Block* block = block_of(array);
     if (block == nullptr)
         fail(ErrorCode::not_symmetric,
@@ -275,8 +275,8 @@ PyObject* peer_body(const Arguments<3>& a) {
 std::ptrdiff_t team_stride(const Context& ctx) {
     std::ptrdiff_t stride = 0;
     for (int pe = 0; pe < ctx.n_pes(); ++pe) {
-        const int slot = ctx.map().slot(pe);
-        if (slot < 0) fail_unreachable(global_view_spec, pe);
+        const atl::detail::Slot slot = ctx.map().slot(pe);
+        if (!slot.is_near()) fail_unreachable(global_view_spec, pe);
         if (pe == 0) continue;
         const std::ptrdiff_t step =
             ctx.window().distance(slot) - ctx.window().distance(ctx.map().slot(pe - 1));
@@ -313,7 +313,7 @@ PyObject* global_view_body(const Arguments<2>& a) {
             .release();
     }
     strides[0] = team_stride(ctx);
-    const int first = ctx.map().slot(0);
+    const atl::detail::Slot first = ctx.map().slot(0);
     const Ref owner = make_remote_block(block, ctx.window().at(extent.low, first), extent.bytes);
     return array_over(PyArray_DESCR(array), nd + 1, dims, strides,
                       ctx.window().at(PyArray_BYTES(array), first), owner.get())
@@ -322,8 +322,8 @@ PyObject* global_view_body(const Arguments<2>& a) {
 
 PyObject* addr_accessible_body(const Arguments<3>& a) {
     const Context& ctx = context_of(addr_spec, nullptr, a[2]);
-    const int pe = pe_within(addr_spec, a[1], ctx.n_pes());
-    return PyBool_FromLong(is_array(a[0]) && symmetric_now(as_array(a[0])) && ctx.map().slot(pe) >= -1);
+    pe_within(addr_spec, a[1], ctx.n_pes());  // checks the number
+    return PyBool_FromLong(is_array(a[0]) && symmetric_now(as_array(a[0])));
 }
 
 PyObject* pe_accessible_body(const Arguments<2>& a) {

@@ -36,10 +36,10 @@ constexpr Op op_xor{AtomicOp::bit_xor, Operand::value, false, true};
 constexpr Op op_fetch_xor{AtomicOp::fetch_xor, Operand::value, true, true};
 
 template <Op O, class T> T apply(const Context& ctx, T* element, T value, T compare, int pe) {
-    const int slot = ctx.route_any(element, sizeof(T), pe);
+    const atl::detail::Slot slot = ctx.route_any(element, sizeof(T), pe);
     if (!atl::detail::aligned_to(element, sizeof(T))) [[unlikely]]
         atl::detail::throw_misaligned(element, sizeof(T));
-    if (slot >= 0) [[likely]]
+    if (slot.is_near()) [[likely]]
         return atl::detail::atomic_apply(O.code, ctx.window().at(element, slot), value, compare);
     const auto word = ctx.atomic_erased(O.code, dtype<T>, element, atl::detail::to_word(value),
                                         atl::detail::to_word(compare), pe);

@@ -222,7 +222,7 @@ template <class T> bool add_to_box(const Parts& parts, const Box& box, const Nea
     const Context& ctx = parts.context(true);
     bool is_near = reinterpret_cast<std::uintptr_t>(PyArray_BYTES(block)) % sizeof(T) == 0;
     for_each_owner(parts.axes, box,
-                   [&](int pe, const BoxShare*) { is_near = is_near && ctx.map().slot(pe) >= 0; });
+                   [&](int pe, const BoxShare*) { is_near = is_near && ctx.map().slot(pe).is_near(); });
     if (!is_near) return false;
     for_each_owner(parts.axes, box, [&](int pe, const BoxShare* shares) {
         npy_intp dims[NPY_MAXDIMS], steps[NPY_MAXDIMS];
@@ -236,7 +236,7 @@ template <class T> bool add_to_box(const Parts& parts, const Box& box, const Nea
             span += static_cast<std::size_t>((dims[i] - 1) * steps[i]);
             n *= static_cast<std::size_t>(dims[i]);
         }
-        const int slot = ctx.route(own, span, pe);
+        const atl::detail::Slot slot = ctx.route(own, span, pe);
         const atl::detail::Measured measured{ctx.job(), ctx.window().counts,
                                              atl::detail::Measured::Kind::call, "add_at", n * sizeof(T)};
         ReleaseGil released(n >= releases_gil_from);

@@ -90,9 +90,8 @@ void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout 
     const Layout& layout = Put ? dst_layout : src_layout;
     const atl::detail::Measured measured =
         measure_move(ctx, Put ? "iput" : "iget", static_cast<std::size_t>(dims[0] * dims[1] * item), pe);
-    const int slot = ctx.route(data, static_cast<std::size_t>(layout.span() * item), pe);
-    if (slot >= 0) {
-        char* remote = ctx.window().at(data, slot);
+    if (char* remote =
+            ctx.window().near_at(data, ctx.route(data, static_cast<std::size_t>(layout.span() * item), pe))) {
         ReleaseGil released(static_cast<std::size_t>(dims[0] * dims[1] * item) >= release_gil_bytes);
         copy_strided(Put ? remote : near, to, Put ? near : remote, from, dims, 2,
                      static_cast<std::size_t>(item));

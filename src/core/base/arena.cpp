@@ -36,8 +36,9 @@ void Arena::free(void* block) noexcept {
 }
 
 void* Arena::address(int pe, std::uint64_t offset) const {
+    if (!topology_.maps(pe)) return nullptr;
     // Static data lies outside of the slot: its offset wraps around.
-    const auto slot = reinterpret_cast<std::uintptr_t>(mapping_->slot(topology_.host_slot(pe)));
+    const auto slot = reinterpret_cast<std::uintptr_t>(mapping_->slot(topology_.host_slot(pe).number()));
     return reinterpret_cast<void*>(slot + offset);
 }
 

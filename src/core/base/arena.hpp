@@ -33,6 +33,7 @@ class Arena {
     std::uint64_t offset(const void* address) const {
         return static_cast<std::uint64_t>(static_cast<const char*>(address) - mine_);
     }
+    /// Null if this PE does not map the memory of `pe`.
     void* address(int pe, std::uint64_t offset) const;
     /// Range of the offsets in all arenas.
     std::uint64_t begin() const { return mapping_->layout().arena_offset(); }

@@ -10,10 +10,10 @@ namespace atl::core {
 
 void Topology::place_slots(const bootstrap::HostSegment& segment) {
     all_in_window_ = segment.heap_memory != nullptr;
-    slots_.assign(static_cast<std::size_t>(n_pes_), -1);
+    slots_.assign(static_cast<std::size_t>(n_pes_), detail::Slot());
     for (std::size_t i = 0; i < hosts_.members.size(); ++i) {
         const int pe = hosts_.members[i];
-        slots_[static_cast<std::size_t>(pe)] = all_in_window_ ? pe : static_cast<int>(i);
+        slots_[static_cast<std::size_t>(pe)] = detail::Slot(all_in_window_ ? pe : static_cast<int>(i));
         file_slots_.push_back(file_slot_of(segment, pe));
     }
 }
@@ -23,7 +23,9 @@ int file_slot_of(const bootstrap::HostSegment& segment, int pe) {
     return found != segment.pes.end() && *found == pe ? static_cast<int>(found - segment.pes.begin()) : -1;
 }
 
-bool Topology::has_window_to(int pe) const { return slot(pe) >= 0; }
+bool Topology::has_window_to(int pe) const { return slot(pe).is_near(); }
+
+bool Topology::maps(int pe) const { return host_slot(pe).is_near(); }
 
 int Topology::first_far(const std::vector<int>& pes) const {
     const auto found = std::find_if(pes.begin(), pes.end(), [&](int pe) { return !has_window_to(pe); });
@@ -37,7 +39,7 @@ std::string Topology::place_text(int pe) const {
 
 std::string_view Topology::route_to(int pe) const {
     if (pe == pe_) return "itself";
-    return slot(pe) >= 0 ? "window" : transport_->name();
+    return has_window_to(pe) ? "window" : transport_->name();
 }
 
 std::string Topology::reaches_text() const {

@@ -1,6 +1,8 @@
 // Topology: the hosts of a job's PEs, and the route by which this PE reaches each of them.
 #pragma once
 
+#include "atoll/detail/slot.hpp"
+
 #include "bootstrap/host/host_segment.hpp"
 #include "bootstrap/host/hosts.hpp"
 
@@ -32,17 +34,21 @@ class Topology {
     const bootstrap::Hosts& hosts() const { return hosts_; }
     /// Domain of a PE. PEs of one domain load and store each other's memory.
     int domain_of(int pe) const { return hosts_.domain_of[static_cast<std::size_t>(pe)]; }
-    /// Slot of a world PE's memory in the window; -1 for PEs of other domains.
-    int host_slot(int pe) const { return slots_[static_cast<std::size_t>(pe)]; }
-    const std::vector<int>& slots() const { return slots_; }
-    /// Slot of a world PE for operations; -1 if the transport carries them.
-    int slot(int pe) const { return everything_routed_ && pe != pe_ ? -1 : host_slot(pe); }
+    /// Slot of a world PE's memory in the window; none for PEs of other domains.
+    detail::Slot host_slot(int pe) const { return slots_[static_cast<std::size_t>(pe)]; }
+    const std::vector<detail::Slot>& slots() const { return slots_; }
+    /// Slot of a world PE for operations; none if the transport carries them.
+    detail::Slot slot(int pe) const {
+        return everything_routed_ && pe != pe_ ? detail::Slot() : host_slot(pe);
+    }
     /// By slot of the window: the slot number in the memory of the host.
     const std::vector<int>& file_slots() const { return file_slots_; }
     /// True if a transport carries all operations: it is forced although the window reaches every PE.
     bool everything_routed() const { return everything_routed_; }
     /// True if this PE's loads and stores carry operations on a PE's host heap.
     bool has_window_to(int pe) const;
+    /// True if this PE maps a PE's host memory, also while a transport is forced for operations.
+    bool maps(int pe) const;
     /// The first of these PEs whose host heap only a transport reaches; -1: none.
     int first_far(const std::vector<int>& pes) const;
     /// The PE that owns a slot.
@@ -69,7 +75,7 @@ class Topology {
     bool everything_routed_ = false;  ///< a transport was forced although the window reaches every PE
     transport::Transport* transport_ = nullptr;
     bootstrap::Hosts hosts_;
-    std::vector<int> slots_;  ///< by PE, see host_slot
+    std::vector<detail::Slot> slots_;  ///< by PE, see host_slot
     std::vector<int> file_slots_;
 };
 

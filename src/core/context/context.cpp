@@ -27,12 +27,12 @@ Context::Context(std::shared_ptr<core::ContextState> state) {
     state_ = std::move(state);
 }
 
-void* Context::pointer(void* symmetric, int slot, int pe) const noexcept {
+void* Context::pointer(void* symmetric, detail::Slot slot, int pe) const noexcept {
     if (const gpu::DeviceMemory* device = job_->devices().memory(); device && device->holds(symmetric))
         return device->at(symmetric, state_->team().world_pe(pe));
     // A constant of the executable has no place in another slot: a load there would not read that PE's.
-    if (slot < 0 || (slot != window_.my_slot && !window_.shares(symmetric, 1))) return nullptr;
-    return window_.at(static_cast<char*>(symmetric), slot);
+    if (slot.number() != window_.my_slot && !window_.shares(symmetric, 1)) return nullptr;
+    return window_.near_at(static_cast<char*>(symmetric), slot);
 }
 
 namespace detail {
@@ -110,10 +110,9 @@ std::uint64_t atomic_by(core::ContextState& ctx, const Route& route, AtomicOp op
 void note_poll_of(const ContextBase& context, AtomicOp op, const void* word, std::size_t bytes, int pe) {
     context.state().note_again();  // a loop would soon use up what is noted
     const char* const loop = core::loop_of(op);
-    const int slot = context.map().slot(pe);
-    if (loop == nullptr || slot < 0) return;
+    const void* const there = context.window().near_at(word, context.map().slot(pe));
+    if (loop == nullptr || there == nullptr) return;
     std::uint64_t found = 0;
-    const void* const there = context.window().at(word, slot);
     if (bytes == sizeof(std::uint64_t))
         found = atomic_load(static_cast<const std::uint64_t*>(there));
     else
@@ -155,22 +154,22 @@ void ContextBase::count_first_move() const noexcept {
         job_->recorder->signals().has_lost.store(1, std::memory_order_relaxed);
 }
 
-int ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const {
+Slot ContextBase::route_elsewhere(const void* symmetric, std::size_t bytes, int pe) const {
     count_first_move();
     if (job_->heap().is_in_listed_block(symmetric, bytes)) [[likely]]  // ATOLL_CHECK=args
-        return window_.counts ? -1 : map_.slot(pe);
+        return window_.counts ? Slot() : map_.slot(pe);
     if (const gpu::DeviceMemory* device = job_->devices().memory(); device && device->holds(symmetric)) {
         if (window_.check) device->check(symmetric, bytes);
-        return -1;
+        return {};
     }
     check_range(symmetric, bytes);
-    return window_.counts ? -1 : map_.slot(pe);
+    return window_.counts ? Slot() : map_.slot(pe);
 }
 
-int ContextBase::route_checked(const void* symmetric, std::size_t bytes, int pe) const {
+Slot ContextBase::route_checked(const void* symmetric, std::size_t bytes, int pe) const {
     count_first_move();
     check_range(symmetric, bytes);
-    return window_.counts ? -1 : map_.slot(pe);
+    return window_.counts ? Slot() : map_.slot(pe);
 }
 
 void ContextBase::note_atomic(AtomicOp op, DType type, const void* symmetric, std::uint64_t value,
@@ -217,7 +216,7 @@ void RmaOps::put_unnoted(void* dst, const void* src, std::size_t bytes, int pe, 
     Measured measured = measure(*state_, names[static_cast<int>(kind)], bytes, pe);
     measured.set_subject(dst);
     if (job_->heap().is_in_listed_block(dst, bytes) && is_ordinary(*this, src)) [[likely]] {
-        if (const int slot = map_.slot(pe); slot >= 0) return copy(window_.heap_at(dst, slot), src, bytes);
+        if (void* const there = window_.near_at(dst, map_.slot(pe))) return copy(there, src, bytes);
     }
     route_any(dst, bytes, pe);
     check_local_memory(src, bytes);
@@ -229,7 +228,7 @@ void RmaOps::get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe
     Measured measured = measure(*state_, names[static_cast<int>(kind)], bytes, pe);
     measured.set_subject(src);
     if (job_->heap().is_in_listed_block(src, bytes) && is_ordinary(*this, dst)) [[likely]] {
-        if (const int slot = map_.slot(pe); slot >= 0) return copy(dst, window_.heap_at(src, slot), bytes);
+        if (const void* const there = window_.near_at(src, map_.slot(pe))) return copy(dst, there, bytes);
     }
     route_any(src, bytes, pe);
     check_local_memory(dst, bytes);
@@ -381,10 +380,10 @@ std::uint64_t AtomicOps::atomic_erased(AtomicOp op, DType type, void* dst, std::
                                        std::uint64_t compare, int pe) const {
     transport::check_atomic(op, type);
     const std::size_t bytes = size_of(type);
-    const int slot = route_any(dst, bytes, pe);
+    void* const there = window_.near_at(dst, route_any(dst, bytes, pe));
     if (window_.check && !aligned_to(dst, bytes)) throw_misaligned(dst, bytes);
-    if (slot < 0) return atomic_routed(*state_, op, type, dst, value, compare, pe);
-    return transport::apply_atomic(op, type, window_.at(static_cast<char*>(dst), slot), value, compare);
+    if (there == nullptr) return atomic_routed(*state_, op, type, dst, value, compare, pe);
+    return transport::apply_atomic(op, type, there, value, compare);
 }
 
 std::size_t WaitOps::next_start(std::size_t n) noexcept {

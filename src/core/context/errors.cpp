@@ -24,8 +24,8 @@ namespace detail {
 using common::address_text;
 using common::bytes_text;
 
-std::uintptr_t Window::at_elsewhere(std::uintptr_t address, int slot) const noexcept {
-    if (slot == my_slot) return address;
+std::uintptr_t Window::at_elsewhere(std::uintptr_t address, Slot slot) const noexcept {
+    if (slot.number() == my_slot) return address;
     const auto there = address + static_cast<std::uintptr_t>(distance(slot));
     if (address - statics.data < statics.data_bytes) return there + statics.shift;
     // Constants are equal on all PEs; the library's own memory follows the heap in the slot.
@@ -65,10 +65,10 @@ void throw_not_symmetric(const core::JobState& job, const void* address, std::si
         text = "A null pointer was passed as symmetric memory of " + bytes_text(bytes);
     } else if (distance >= 0 && static_cast<std::size_t>(distance) < window.heap_bytes) {
         text += "reach past the end of the symmetric heap (" + bytes_text(window.heap_bytes) + ")";
-    } else if (const auto slot =
+    } else if (const auto nth =
                    window.my_slot + (distance >= 0 ? distance / stride : -((stride - 1 - distance) / stride));
-               slot >= 0 && slot < window.n_slots && slot != window.my_slot) {
-        text += "are PE " + std::to_string(job.topology().pe_of_slot(static_cast<int>(slot))) +
+               nth >= 0 && nth < window.n_slots && nth != window.my_slot) {
+        text += "are PE " + std::to_string(job.topology().pe_of_slot(static_cast<int>(nth))) +
                 "'s memory seen through the window, not this PE's";
     } else {
         text += window.statics.image_bytes != 0

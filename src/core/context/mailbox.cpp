@@ -146,8 +146,7 @@ void Mailbox::State::make_pairs() {
         // The window is used wherever memory is shared, even if a transport is forced: both ends of these
         // words are the library's.
         pair.place = job_state->window().offset_of(mine_there);
-        if (job_state->topology().host_slot(pair.world_pe) >= 0)
-            pair.there = static_cast<PairBlock*>(job_state->arena().address(pair.world_pe, pair.place));
+        pair.there = static_cast<PairBlock*>(job_state->arena().address(pair.world_pe, pair.place));
     }
 }
 

@@ -13,8 +13,8 @@ Route route_of(const ContextState& context, Access access, const void* symmetric
     route.offset = window.offset_of(symmetric);
     route.local_on_gpu = device && local && device->local().is_on_gpu(local);
     auto* const mine = static_cast<char*>(const_cast<void*>(symmetric));
-    if (const int slot = context.team().map().slot(pe); slot >= 0) {
-        route.there = window.at(mine, slot);
+    if (void* const there = window.near_at(mine, context.team().map().slot(pe))) {
+        route.there = there;
     } else if (access == Access::read && !window.shares(symmetric, 1)) {
         route.there = mine;
     } else {
@@ -49,7 +49,7 @@ Route route_of_own(const JobState& job, const void* array, std::size_t bytes) {
 Path path_to(const JobState& job, Memory memory, int world_pe) {
     if (memory == Memory::device)
         return job.devices().memory()->far().has(world_pe) ? Path::staged : Path::gpu;
-    return job.topology().slot(world_pe) >= 0 ? Path::window : Path::transport;
+    return job.topology().has_window_to(world_pe) ? Path::window : Path::transport;
 }
 
 }  // namespace atl::core

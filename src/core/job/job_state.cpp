@@ -114,14 +114,14 @@ void JobState::map_window() {
     if (segment_.heap_memory)
         mapping_ = std::make_shared<memory::Mapping>(segment_.heap_memory, layout_, n_pes_);
     else
-        mapping_ = std::make_shared<memory::Mapping>(segment_.heap_fd, layout_,
-                                                     static_cast<int>(segment_.pes.size()),
-                                                     topology_.file_slots(), topology_.host_slot(pe_));
-    window_.mine = mapping_->slot(topology_.host_slot(pe_));
+        mapping_ = std::make_shared<memory::Mapping>(
+            segment_.heap_fd, layout_, static_cast<int>(segment_.pes.size()), topology_.file_slots(),
+            topology_.host_slot(pe_).number());
+    window_.my_slot = topology_.host_slot(pe_).number();
+    window_.mine = mapping_->slot(window_.my_slot);
     const bool counts_moves = settings_.stats || (log && segment_.board.header().log_moves != 0);
     window_.set_heap(layout_.heap_bytes, settings_.checks(common::CheckLevel::args) || counts_moves);
     window_.stride_log2 = layout_.stride_log2;
-    window_.my_slot = topology_.host_slot(pe_);
     window_.n_slots = segment_.heap_memory ? n_pes_ : n_slots;
     window_.nontemporal_bytes = settings_.nontemporal_bytes;
     window_.statics.image = static_data_.image;

@@ -53,9 +53,9 @@ std::unique_ptr<transport::Transport> JobState::make_loopback() const {
     std::vector<char*> bases;
     for (int pe = 0; pe < n_pes_; ++pe) {
         const int in_file = segment_.heap_memory ? pe : file_slot_of(segment_, pe);
-        bases.push_back(topology_.host_slot(pe) >= 0 ? mapping_->slot(topology_.host_slot(pe))
-                        : in_file >= 0               ? all->slot(in_file)
-                                                     : nullptr);
+        bases.push_back(topology_.maps(pe) ? mapping_->slot(topology_.host_slot(pe).number())
+                        : in_file >= 0     ? all->slot(in_file)
+                                           : nullptr);
     }
     return transport::create_loopback(
         n_pes_, [all, mapping = mapping_, bases](int pe) { return bases[static_cast<std::size_t>(pe)]; });
@@ -65,7 +65,7 @@ std::unique_ptr<transport::Transport> JobState::make_loopback() const {
 void JobState::check_reached() const {
     const bool one_memory_only = settings_.transport == common::TransportChoice::loopback;
     for (int pe = 0; pe < n_pes_; ++pe) {
-        if (topology_.host_slot(pe) >= 0) continue;
+        if (topology_.maps(pe)) continue;
         if (transport_ && transport_->reaches(pe) && !(one_memory_only && file_slot_of(segment_, pe) < 0))
             continue;
         throw Error(

@@ -62,7 +62,7 @@ std::unique_ptr<transport::Transport> make_ucx(JobState& job) {
     };
     options.is_over = [&job] { return job.board().header().abort.load(std::memory_order_acquire) != 0; };
     options.lost = [&job](int pe, const std::string& sentence) { end_job(job, sentence, pe); };
-    options.carries = [&job](int pe) { return job.topology().slot(pe) < 0; };
+    options.carries = [&job](int pe) { return !job.topology().has_window_to(pe); };
     try {
         return transport::create_ucx(std::move(options));
     } catch (const Error& error) {  // reported to the other PEs, too

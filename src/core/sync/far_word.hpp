@@ -16,11 +16,7 @@ class FarWord {
 
     /// The word at `offset` of the slot of world PE `pe`.
     FarWord(JobState& job, int pe, std::uint64_t offset)
-        : job_(job),
-          pe_(pe),
-          offset_(offset),
-          here_(job.topology().host_slot(pe) >= 0 ? static_cast<Word*>(job.arena().address(pe, offset))
-                                                  : nullptr) {}
+        : job_(job), pe_(pe), offset_(offset), here_(static_cast<Word*>(job.arena().address(pe, offset))) {}
 
     /// Null if it cannot be loaded.
     Word* here() const { return here_; }

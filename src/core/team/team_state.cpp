@@ -36,13 +36,12 @@ TeamState::TeamState(JobBase& job, int number, std::vector<int> members, int my_
       doubled_(memory.doubled),
       meetings_(*this, memory.control, static_cast<int>(members_.size()), my_pe) {
     kernels.key = number;
-    for (const int pe : members_) slots_.push_back(job.topology().slot(pe));
+    for (const int pe : members_) slots_.push_back(job.topology().slot(pe).number());
     first_ = slots_[0];
     step_ = n_pes() > 1 ? slots_[1] - slots_[0] : 1;
-    bool regular = first_ >= 0;
+    bool regular = job.topology().first_far(members_) < 0;
     for (int i = 0; i < n_pes() && regular; ++i)
-        regular = slots_[static_cast<std::size_t>(i)] >= 0 &&
-                  slots_[static_cast<std::size_t>(i)] == first_ + i * step_;
+        regular = slots_[static_cast<std::size_t>(i)] == first_ + i * step_;
     if (regular) slots_.clear();
     renew_context();
     if (!memory.places.empty())

@@ -37,7 +37,7 @@ class Staging {
 }  // namespace
 
 bool DeviceFar::has(int pe) const noexcept {
-    return pe != job_.pe && (by_transport_ || job_.slots[static_cast<std::size_t>(pe)] < 0);
+    return pe != job_.pe && (by_transport_ || !job_.slots[static_cast<std::size_t>(pe)].is_near());
 }
 
 std::uint64_t DeviceFar::offset(const void* symmetric) const noexcept {

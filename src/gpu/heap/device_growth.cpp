@@ -51,7 +51,7 @@ bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
         settle("send its GPU memory's descriptor", common::error_of([&] { send_chunk(chunk); }));
         settle("map another PE's GPU memory", common::error_of([&] {
                    map_chunks([&](const common::FdCourier::Parcel& parcel) {
-                       gpu_->memory().map_peer(slot_of(parcel.sender), parcel.fd);
+                       gpu_->memory().map_peer(slot_of(parcel.sender).number(), parcel.fd);
                    });
                }));
     } catch (...) {
@@ -71,7 +71,7 @@ void DeviceMemory::send_chunk(const common::Fd& chunk) {
     const auto all_sent = [&] {
         while (auto parcel = courier_->receive()) arrived_.push_back(std::move(*parcel));
         for (; next < job_.n_pes; ++next) {
-            if (next == me_ || slot_of(next) < 0) continue;
+            if (next == me_ || !slot_of(next).is_near()) continue;
             if (!courier_->send(couriers_[static_cast<std::size_t>(next)], job_.pe, chunks_, chunk))
                 return false;
         }
@@ -144,7 +144,7 @@ void DeviceMemory::share_part(std::size_t offset, const char* memory, std::size_
     settle("send its buffer's descriptor", common::error_of([&] { send_chunk(descriptor); }));
     settle("map another PE's buffer", common::error_of([&] {
                map_chunks([&](const common::FdCourier::Parcel& parcel) {
-                   gpu_->memory().map_view(slot_of(parcel.sender), offset, bytes, parcel.fd);
+                   gpu_->memory().map_view(slot_of(parcel.sender).number(), offset, bytes, parcel.fd);
                });
            }));
 }

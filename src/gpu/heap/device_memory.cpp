@@ -77,12 +77,12 @@ DeviceMemory::DeviceMemory(JobView& job, const OpenDevice& open, std::size_t con
                std::vector<unsigned> blocks;
                for (int pe = 0; pe < job_.n_pes; ++pe) {
                    const Hello& other = hellos[static_cast<std::size_t>(pe)];
-                   if (slot_of(pe) >= 0) gpu_->check_peer(other.uuid);
+                   if (slot_of(pe).is_near()) gpu_->check_peer(other.uuid);
                    uses.push_back({other.uuid, other.process, other.takes_turns != 0});
                    blocks.push_back(other.resident_blocks);
                }
                share_gpu(uses, blocks);
-               window_ = gpu_->memory().reserve(job_.window.n_slots, slot_of(me_));
+               window_ = gpu_->memory().reserve(job_.window.n_slots, slot_of(me_).number());
                pinned_ =
                    std::make_unique<PinnedHeap>(gpu_->pinning(), job_.window.mine, job_.window.heap_bytes);
                lanes_ = std::make_unique<Lanes>(*gpu_);
@@ -121,7 +121,7 @@ DeviceMemory::~DeviceMemory() {
     if (server_) job_.transport->serve_device_heap(nullptr);
 }
 
-int DeviceMemory::slot_of(int pe) const noexcept { return job_.slots[static_cast<std::size_t>(pe)]; }
+detail::Slot DeviceMemory::slot_of(int pe) const noexcept { return job_.slots[static_cast<std::size_t>(pe)]; }
 
 /// Must run before any PE has memory there.
 void DeviceMemory::serve_others() {
@@ -299,8 +299,8 @@ void DeviceMemory::reset() {
 // ---- addresses
 
 void* DeviceMemory::at(const void* local, int pe) const noexcept {
-    const int slot = slot_of(pe);
-    return slot < 0 ? nullptr : window_.slot(slot) + offset_of(local);
+    const detail::Slot slot = slot_of(pe);
+    return slot.is_near() ? window_.slot(slot.number()) + offset_of(local) : nullptr;
 }
 
 std::size_t DeviceMemory::offset_of(const void* address) const noexcept {

@@ -69,7 +69,7 @@ class DeviceMemory {
 
     // ---- local: addresses
     /// Offset of an address in this PE's slot; SIZE_MAX if it lies outside.
-    std::size_t offset_of(const void* address) const noexcept;
+    ATOLL_API std::size_t offset_of(const void* address) const noexcept;
     bool holds(const void* address) const noexcept { return offset_of(address) != SIZE_MAX; }
     ATOLL_API bool in_window(const void* address) const noexcept;
     bool is_allocated(const void* address, std::size_t bytes) const;
@@ -78,9 +78,9 @@ class DeviceMemory {
     /// The offset of a block that starts at `block`. Throws like `check`.
     std::size_t checked_block(const void* block, const char* operation) const;
     const DeviceWindow& window() const noexcept { return window_; }
-    char* mine() const noexcept { return window_.slot(slot_of(me_)); }
+    char* mine() const noexcept { return window_.slot(slot_of(me_).number()); }
     /// The same offset in a PE's slot: an address for kernels. Null outside the window.
-    void* at(const void* local, int pe) const noexcept;
+    ATOLL_API void* at(const void* local, int pe) const noexcept;
     Job::DeviceHeapUse use() const;
 
     // ---- local: parts
@@ -92,8 +92,8 @@ class DeviceMemory {
     Lanes& lanes() const noexcept { return *lanes_; }
 
   private:
-    /// Slot of a world PE in the window; -1 for another domain's.
-    int slot_of(int pe) const noexcept;
+    /// Slot of a world PE in the window; none for another domain's.
+    detail::Slot slot_of(int pe) const noexcept;
     void serve_others();
     void grow_to(std::size_t end);
     bool extend(std::size_t bytes, bool last_try);

@@ -74,8 +74,10 @@ void write_head(core::TeamState& team, Memory memory, device::Control* block) {
     const device::ControlLayout at{team.n_pes()};
     std::vector<int> members;  // slots, then numbers in the world
     for (int i = 0; i < team.n_pes(); ++i) {
-        const int pe = team.world_pe(i), slot = job.topology().slot(pe);
-        members.push_back(slot < 0 ? device::detail::far_slot(pe) : slot);
+        const int pe = team.world_pe(i);
+        members.push_back(core::path_to(job, Memory::host, pe) == core::Path::window
+                              ? job.topology().slot(pe).number()
+                              : device::detail::far_slot(pe));
     }
     for (int i = 0; i < team.n_pes(); ++i) members.push_back(team.world_pe(i));
     head.pes_of = device::detail::array_at<const int>(block, at.pes_of());
@@ -147,7 +149,7 @@ device::Team kernel_team(core::TeamState& team, Memory memory, bool far_too) {
     if (map.table || far >= 0)
         value.table =
             device::detail::array_at<const int>(control, device::ControlLayout{map.n_pes}.slots_of());
-    value.my_slot = job.topology().host_slot(job.pe());
+    value.my_slot = job.window().my_slot;
     if (memory == Memory::host) {
         value.window = job.mapping()->slot(0);
         value.stride = static_cast<long long>(job.mapping()->layout().stride());

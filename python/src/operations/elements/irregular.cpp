@@ -73,13 +73,13 @@ void for_each(const Scattered& s, Window&& window, Routed&& routed) {
     const auto& w = s.ctx.window();
     const auto& map = s.ctx.map();
     const auto one = [&](std::size_t i, char* element, int pe) {
-        const int slot = map.slot(pe);
-        if (slot >= 0) [[likely]]
+        const atl::detail::Slot slot = map.slot(pe);
+        if (slot.is_near()) [[likely]]
             window(i, reinterpret_cast<T*>(w.at(element, slot)));
         else
             routed(i, reinterpret_cast<T*>(element), pe);
     };
-    const bool simple = s.regular && s.index.data && !map.table && map.first >= 0;
+    const bool simple = s.regular && s.index.data && !map.table;
     if (!simple) {
         for (std::size_t i = 0; i < s.n; ++i) one(i, s.element(i), static_cast<int>(s.pe[i]));
         return;
