@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from atoll._testing import Runner
+    from atoll._testing.runner import Runner
 
 _runner = pytest.StashKey["Runner"]()
 _MARKER = """pes(n, timeout=60): run the test on n PEs of Atoll, which have called atoll.init(). n may be a list: one \
@@ -106,7 +106,7 @@ def runner_of(config: pytest.Config) -> Runner:
     """Return what runs the session's tests on PEs; made for the first one."""
     found = config.stash.get(_runner, None)
     if found is None:
-        from atoll._testing import Runner
+        from atoll._testing.runner import Runner
 
         found = config.stash[_runner] = Runner(config)
     return found

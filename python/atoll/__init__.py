@@ -87,20 +87,20 @@ from ._objects import scatter_object as scatter_object
 from ._rc import rc as rc
 
 if _typing.TYPE_CHECKING:
-    from . import _comforts
     from . import atomics as atomics
     from . import constants as constants
     from . import errors as errors
     from . import reductions as reductions
     from . import strided as strided
     from . import waits as waits
-    from ._comforts import on as on
-    from ._comforts import once as once
-    from ._comforts import phase as phase
-    from ._failures import LaunchError as LaunchError
-    from ._launch import launch as launch
-    from ._pool import Pool as Pool
-    from ._progress import progress as progress
+    from ._launching.failures import LaunchError as LaunchError
+    from ._launching.launch import launch as launch
+    from ._pool.pool import Pool as Pool
+    from ._programs import comforts as _comforts
+    from ._programs.comforts import on as on
+    from ._programs.comforts import once as once
+    from ._programs.comforts import phase as phase
+    from ._programs.progress import progress as progress
     from ._report import report as report
     from .arrays import DistArray as DistArray
 
@@ -109,15 +109,15 @@ if _typing.TYPE_CHECKING:
 __version__ = version()
 
 if _os.environ.get("ATOLL_NVTX", "0").lower() in ("1", "yes", "true", "on"):
-    from . import _nvtx
+    from ._programs import nvtx as _nvtx
 
     globals().update(_nvtx.ranged(vars(_atoll)))
     _nvtx.range_methods(_atoll.Team, _atoll.Context, _atoll.Lock, _atoll.Mailbox, _atoll.DeviceArray)
 
 if _os.environ.get("ATOLL_LAUNCH_PDB"):  # set by `atoll run --pdb`
-    from . import _pdb
+    from ._programs import debugger as _debugger
 
-    _pdb.install()
+    _debugger.install()
 
 if _os.environ.get("ATOLL_COMPAT"):
     from . import compat as _compat
@@ -153,18 +153,18 @@ __all__ = [  # noqa: RUF022
 # they need load slower than all of Atoll.
 _LATE = {
     "DistArray": "arrays",
-    "LaunchError": "_failures",
-    "Pool": "_pool",
-    "launch": "_launch",
-    "load_ipython_extension": "_notebook",
+    "LaunchError": "_launching.failures",
+    "Pool": "_pool.pool",
+    "launch": "_launching.launch",
+    "load_ipython_extension": "_notebook.magics",
     "logging": "logging",
-    "on": "_comforts",
-    "once": "_comforts",
-    "phase": "_comforts",
-    "print": "_comforts",
-    "progress": "_progress",
+    "on": "_programs.comforts",
+    "once": "_programs.comforts",
+    "phase": "_programs.comforts",
+    "print": "_programs.comforts",
+    "progress": "_programs.progress",
     "report": "_report",
-    "unload_ipython_extension": "_notebook",
+    "unload_ipython_extension": "_notebook.magics",
 }
 # Modules that have rare names, beside the usual ones of their group.
 _GROUPS = ("atomics", "constants", "errors", "reductions", "strided", "waits")
@@ -182,7 +182,7 @@ def _late(name: str) -> object:
         globals()[name] = found
         return found
     if not name.startswith("_"):
-        from ._deprecated import replacement
+        from ._names.deprecated import replacement
 
         if ours := replacement(name):
             return getattr(_sys.modules[__name__], ours)
@@ -195,7 +195,7 @@ def _suggestion(name: str) -> str:
         return ""
     import difflib
 
-    from ._other_names import of_package
+    from ._names.others import of_package
 
     for prefix in ("nvshmem_", "shmem_", "nccl"):
         name = name.removeprefix(prefix)
@@ -209,7 +209,7 @@ def _suggestion(name: str) -> str:
 def _team_attribute(team: object, name: str) -> object:
     text = f"'atoll.Team' object has no attribute {name!r}"
     if not name.startswith("_"):
-        from ._other_names import of_team
+        from ._names.others import of_team
 
         ours = of_team(name)
         small = name.lower()

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from ._launch import launcher_path
+from ._launching.launch import launcher_path
 
 
 def main() -> None:

@@ -155,7 +155,7 @@ def _gathered(function: str, obj: object, team: _atoll.Team | None, how: str = "
 
 def _mismatch(calls: Sequence[str], team: _atoll.Team | None) -> Exception:
     """Return the error for calls that differ, which are by PE of the team."""
-    from ._failures import differing_calls
+    from ._launching.failures import differing_calls
 
     world = _atoll.WORLD
     numbers = [(team or world).translate_pe(pe, world) for pe in range(len(calls))]

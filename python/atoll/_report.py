@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from . import _atoll
-from ._launch import launcher_path
+from ._launching.launch import launcher_path
 
 
 class Report:

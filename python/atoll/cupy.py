@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _atoll, _kernels, _ptx, _versions
+from . import _atoll, _kernels, _versions
 from ._device import DeviceTeam, freed, is_freed, mailbox_address, mailbox_parts
 from ._include import include_dir
+from ._kernels import ptx
 from ._kernels.arguments import mailbox_bytes as mailbox_bytes
-from ._resident import check_grid
+from ._kernels.resident import check_grid
 
 if TYPE_CHECKING:
     import cupy
@@ -65,8 +66,8 @@ def options(*more: str) -> tuple[str, ...]:
     far = _atoll.is_initialized() and _atoll.SHARED.n_pes() < _atoll.WORLD.n_pes()
     kinds = {
         "-DATOLL_DEVICE_FAR=1": far,
-        "-DATOLL_DEVICE_CHECK_ADDRESSES=1": _ptx.CHECKS_ADDRESSES,
-        "-DATOLL_DEVICE_TRACE=1": _ptx.TRACES,
+        "-DATOLL_DEVICE_CHECK_ADDRESSES=1": ptx.CHECKS_ADDRESSES,
+        "-DATOLL_DEVICE_TRACE=1": ptx.TRACES,
     }
     return ("-std=c++17", f"-I{include_dir()}", *(option for option, given in kinds.items() if given), *more)
 

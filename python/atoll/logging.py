@@ -16,7 +16,7 @@ from collections.abc import Collection
 from typing import TextIO
 
 from . import _atoll
-from ._comforts import current_phase
+from ._programs.comforts import current_phase
 
 __all__ = ["FORMAT", "Handler", "PeFilter", "basicConfig"]
 

@@ -28,7 +28,7 @@ except ImportError as error:
 import atoll
 
 from . import _atoll
-from ._torch_shared import SharedTensor, share, symmetric_empty
+from ._torch.shared import SharedTensor, share, symmetric_empty
 
 _versions.need("atoll.torch", "torch")
 
@@ -211,7 +211,7 @@ def backend(graph: Any, inputs: Any, *, mode: str | None = None, options: Any = 
     -----
     Local.
     """
-    from ._compiled import compile_pieces
+    from ._torch.compiled import compile_pieces
 
     return compile_pieces(graph, inputs, mode, options or {})
 

@@ -62,7 +62,7 @@ void register_all(nb::module_& module) {
 }
 
 PyObject* signature_of(PyObject* method, void*) {
-    const nb::object module = nb::steal(PyImport_ImportModule("atoll._signatures"));
+    const nb::object module = nb::steal(PyImport_ImportModule("atoll._names.signatures"));
     if (!module.is_valid()) return nullptr;
     return PyObject_CallMethod(module.ptr(), "signature", "O", method);
 }

@@ -13,7 +13,7 @@ import types
 import atoll
 import atoll.logging
 import pytest
-from atoll import _other_names
+from atoll._names import others
 from jobs import python
 
 
@@ -98,16 +98,16 @@ def test_phases_nest_and_are_counted() -> None:
 
     @atoll.phase("inner")
     def work() -> str:
-        return atoll._comforts.current_phase()
+        return atoll._programs.comforts.current_phase()
 
     with atoll.phase("outer"):
         assert work() == "outer/inner"
-        assert in_a_thread(atoll._comforts.current_phase) == ""
+        assert in_a_thread(atoll._programs.comforts.current_phase) == ""
     times = atoll.phase.times()
     assert times["outer/inner"][0] == before + 1 and times["outer"][1] >= times["outer/inner"][1] > 0
     with pytest.raises(ZeroDivisionError), atoll.phase("fails"):
         _ = 1 / 0
-    assert atoll._comforts.current_phase() == ""
+    assert atoll._programs.comforts.current_phase() == ""
     for name in ("", "a/b", 3):
         with pytest.raises(atoll.InvalidArgument, match="without slashes"):
             atoll.phase(name)  # type: ignore[arg-type]
@@ -236,7 +236,7 @@ def test_a_team_knows_them_too() -> None:
 
 
 def test_tables_of_names_have_no_name_of_ours_or_twice() -> None:
-    for table, ours in ((_other_names._PACKAGE, dir(atoll)), (_other_names._TEAM, dir(atoll.Team))):
+    for table, ours in ((others._PACKAGE, dir(atoll)), (others._TEAM, dir(atoll.Team))):
         theirs = " ".join(table.values()).split()
         assert len(theirs) == len(set(theirs)), sorted(n for n in theirs if theirs.count(n) > 1)
         assert not set(theirs) & set(ours)

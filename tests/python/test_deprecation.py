@@ -10,7 +10,7 @@ from pathlib import Path
 
 import atoll
 import pytest
-from atoll import _deprecated
+from atoll._names import deprecated
 from jobs import ROOT, launcher
 
 _spec = importlib.util.spec_from_file_location("promised", ROOT / "scripts/promised.py")
@@ -41,7 +41,7 @@ def test_a_promise_that_is_broken_is_found() -> None:
 def test_every_promised_name_exists_or_is_deprecated() -> None:
     promises = json.loads((ROOT / "api/promised.json").read_text())
     assert all(len(names["python"]) > 100 and len(names["options"]) > 20 for names in promises.values())
-    gone = broken(promises, promised.names(Path(launcher())), set(_deprecated.NAMES))
+    gone = broken(promises, promised.names(Path(launcher())), set(deprecated.NAMES))
     assert not gone, f"deprecate them first (docs/versioning.md): {sorted(gone)}"
 
 
@@ -52,13 +52,13 @@ def deprecated_in_changelog() -> set[str]:
 
 
 def test_deprecated_names_have_a_replacement_and_a_line_in_the_changelog() -> None:
-    assert set(_deprecated.NAMES) == deprecated_in_changelog()
-    for old, (ours, since) in _deprecated.NAMES.items():
+    assert set(deprecated.NAMES) == deprecated_in_changelog()
+    for old, (ours, since) in deprecated.NAMES.items():
         assert old not in atoll.__all__ and hasattr(atoll, ours) and re.fullmatch(r"\d+\.\d+\.0", since)
 
 
 def test_a_deprecated_name_works_on_and_warns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(_deprecated.NAMES, "allput", ("put", "0.2.0"))
+    monkeypatch.setitem(deprecated.NAMES, "allput", ("put", "0.2.0"))
     with pytest.warns(
         DeprecationWarning, match=r"^atoll\.allput is deprecated since 0\.2\.0; use atoll\.put$"
     ) as told:

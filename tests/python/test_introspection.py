@@ -6,7 +6,7 @@ import inspect
 
 import atoll
 import pytest
-from atoll import _signatures
+from atoll._names import signatures
 
 CLASSES = [atoll.Team, atoll.Context, atoll.Lock, atoll.Mailbox, atoll.group, atoll.DeviceArray]
 
@@ -38,7 +38,7 @@ def test_a_method_whose_signature_cannot_be_read_has_none() -> None:
 
     for method in (Method(), object()):
         with pytest.raises(AttributeError, match="no signature"):
-            _signatures.signature(method)
+            signatures.signature(method)
 
 
 def test_a_name_that_does_not_exist_suggests_the_nearest() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import atoll.cupy
 import numpy as np
 import pytest
-from atoll import _atoll, _resident
+from atoll import _atoll
+from atoll._kernels import resident
 from jobs import HANG_GUARD, PROGRAMS, ROOT, Done, Job, environment, launcher, python
 from kernel_pythons import with_triton
 from program_checks import Outcomes, checks_of
@@ -183,18 +184,18 @@ def test_the_largest_grid_is_all_multiprocessors_blocks(monkeypatch: pytest.Monk
             value._obj.value = 132 if (which.value, gpu) == (16, 3) else 0
             return 0
 
-    monkeypatch.setattr(_resident, "_driver", Driver)
-    assert _resident.kernel_of(5, "one") == 80
-    assert _resident.most_blocks(80, 256, 1024) == 8 * 132
-    assert _resident.whole_blocks(80, 256, 1024) == 8 * 132
-    _resident.check_grid(132, 512, 132, 3)
+    monkeypatch.setattr(resident, "_driver", Driver)
+    assert resident.kernel_of(5, "one") == 80
+    assert resident.most_blocks(80, 256, 1024) == 8 * 132
+    assert resident.whole_blocks(80, 256, 1024) == 8 * 132
+    resident.check_grid(132, 512, 132, 3)
     for blocks in (0, 133):
         with pytest.raises(
             ValueError, match=f"^{blocks} blocks of 512 threads cannot run at once; GPU 3 holds 132$"
         ):
-            _resident.check_grid(blocks, 512, 132, 3)
+            resident.check_grid(blocks, 512, 132, 3)
     with pytest.raises(RuntimeError, match="PerMultiprocessor: CUDA error 1"):
-        _resident.most_blocks(80, 256, 1 << 17)
+        resident.most_blocks(80, 256, 1 << 17)
 
 
 def test_a_missing_library_is_named_with_its_installation() -> None:

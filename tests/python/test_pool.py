@@ -19,9 +19,11 @@ from pathlib import Path
 import atoll
 import numpy as np
 import pytest
-from atoll import _pool_task, _wire, arrays
-from atoll._failures import describe
-from atoll._pool_job import PoolJob
+from atoll import arrays
+from atoll._launching import wire
+from atoll._launching.failures import describe
+from atoll._pool import task as pool_task
+from atoll._pool.job import PoolJob
 from jobs import environment, python, write_program
 
 BIG = 200_000  # numbers: more than an array that is pickled
@@ -122,7 +124,7 @@ def test_large_arrays_are_not_pickled(shared: atoll.Pool) -> None:
         x += 1
         assert (x == pe + 1).all()
     assert source[0] == 0
-    message = _wire.Message((source, [1, 2]))
+    message = wire.Message((source, [1, 2]))
     assert message.fd >= 0 and len(message.packet) < 1000
     message.close()
 
@@ -142,7 +144,7 @@ def test_an_exception_of_all_is_raised_once(shared: atoll.Pool) -> None:
     cause = info.value.__cause__
     assert isinstance(cause, atoll.LaunchError) and cause.pe == 0
     assert str(cause).startswith("PE 0-1 raised ZeroDivisionError: of all\n\nTraceback")
-    assert str(cause).count("Traceback") == 1 and "_pool_pe" not in str(cause)
+    assert str(cause).count("Traceback") == 1 and "_pool/pe" not in str(cause)
 
 
 def test_different_exceptions_are_listed(shared: atoll.Pool) -> None:
@@ -348,21 +350,21 @@ def test_a_pe_without_a_core_has_longer_to_answer(monkeypatch: pytest.MonkeyPatc
 
     if Path("/proc/self/schedstat").exists():
         least, most = waited(), time.monotonic()
-        found = _pool_task.runnable_seconds(os.getpid())
+        found = pool_task.runnable_seconds(os.getpid())
         assert most - waited() <= found <= time.monotonic() - least
     able = 0.0
-    monkeypatch.setattr(_pool_task, "runnable_seconds", lambda pid: able + pid)
-    pe = _pool_task.Pe(1, 7, socket.socket())
-    task = _pool_task.Task(None, True)
+    monkeypatch.setattr(pool_task, "runnable_seconds", lambda pid: able + pid)
+    pe = pool_task.Pe(1, 7, socket.socket())
+    task = pool_task.Task(None, True)
     task.interrupted([pe])
     assert task.deaf([pe]) == [] and task.kill_at < float("inf")  # it looks again
-    able = _pool_task.ANSWER_SECONDS
+    able = pool_task.ANSWER_SECONDS
     assert task.deaf([pe]) == [1] and task.kill_at == float("inf")
     pe.sock.close()
 
 
 def test_a_late_call_tells_which_pes_had_failed() -> None:
-    task = _pool_task.Task(None, True)
+    task = pool_task.Task(None, True)
     assert task.late_error("late").__cause__ is None
     task.failures[1] = describe(ValueError("before"))
     assert "PE 1 raised ValueError: before" in str(task.late_error("late").__cause__)
@@ -413,21 +415,21 @@ def test_an_interrupt_reaches_the_pes_and_the_pool_goes_on(tmp_path: Path) -> No
 
 INTERRUPTED_AT_ITS_START = """
     import atoll, threading
-    from atoll import _pool_job
+    from atoll._pool import job
     def work():
         threading.Event().wait()
-    add = _pool_job.PoolJob.add
+    add = job.PoolJob.add
     def interrupted(job, task):
         add(job, task)
         raise KeyboardInterrupt
     if __name__ == "__main__":
         with atoll.Pool(2, spare=False) as pool:
-            _pool_job.PoolJob.add = interrupted
+            job.PoolJob.add = interrupted
             try:
                 pool.run(work)
             except KeyboardInterrupt:
                 print("interrupted", flush=True)
-            _pool_job.PoolJob.add = add
+            job.PoolJob.add = add
             print(pool.run(atoll.my_pe), flush=True)
     """
 
@@ -559,6 +561,6 @@ def test_functions_keep_the_name_of_their_file() -> None:
     def outer() -> Callable[[], int]:
         return lambda: 1
 
-    sent = pickle.loads(_wire.dumps(outer))
+    sent = pickle.loads(wire.dumps(outer))
     assert sent is not outer
     assert {sent.__code__.co_filename, sent().__code__.co_filename} == {__file__}

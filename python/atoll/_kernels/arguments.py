@@ -10,8 +10,8 @@ import numpy as np
 
 from .. import _atoll
 from .._device import DeviceTeam, freed, is_freed
-from .._ptx import AT
-from .._resident import check_grid
+from .ptx import AT
+from .resident import check_grid
 
 
 def mailbox_bytes(n_pes: int, room: int) -> int:

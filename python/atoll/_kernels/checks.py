@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._ptx import AT
 from .documentation import table
+from .ptx import AT
 
 NAMES = {one["check"] for one in table()["operations"].values() if "check" in one}
 CHECKS = {name: AT[name] for name in sorted(NAMES)}

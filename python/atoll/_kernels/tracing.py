@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .._ptx import AT
+from .ptx import AT
 
 
 class Event(NamedTuple):

@@ -15,8 +15,8 @@ import numpy as np
 
 import atoll
 
-from .._failures import differing_calls
 from .._job import line_text
+from .._launching.failures import differing_calls
 from . import _libraries, _replicated, _settings
 from ._libraries import _numpy_warnings
 from ._teams import _current, _dropped

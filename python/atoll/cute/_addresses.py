@@ -7,7 +7,7 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64, Uint64
 
-from .. import _ptx
+from .._kernels import ptx
 from .._kernels.checks import CHECKS
 from ._primitives import apart, asm, kernel_name, load
 from ._types import Team, is_shared, kind_of, pointer_of
@@ -83,7 +83,7 @@ def at_peer(team: Team, at: Int64, pe: Int32):
 def refuse_pe(team: Team, operation: Constexpr, pe: Int32):
     if (pe < 0) | (pe >= team.n_pes):
         words, kernel = [pe, team.n_pes, team.control, Int32(operation)], kernel_name()
-        apart(f"atoll_refuse_pe_{kernel}", _ptx.check_pe("$3", kernel=kernel), "r,r,l,r", None, words)
+        apart(f"atoll_refuse_pe_{kernel}", ptx.check_pe("$3", kernel=kernel), "r,r,l,r", None, words)
 
 
 @cute.jit
@@ -91,12 +91,12 @@ def refuse_place(team: Team, operation: Constexpr, at: Int64):
     mine = team.window + Int64(team.my_slot) * team.stride
     if Uint64(at - mine) >= Uint64(team.stride):
         words, kernel = [at, mine, team.stride, team.control, Int32(operation)], kernel_name()
-        apart(f"atoll_refuse_place_{kernel}", _ptx.check_place("$4", kernel=kernel), "l,l,l,l,r", None, words)
+        apart(f"atoll_refuse_place_{kernel}", ptx.check_place("$4", kernel=kernel), "l,l,l,l,r", None, words)
 
 
 def check_place(team: Team, operation: int, at) -> None:
     """Check that an address is in this PE's slot; without checks of addresses, do nothing."""
-    if _ptx.CHECKS_ADDRESSES:
+    if ptx.CHECKS_ADDRESSES:
         refuse_place(team, operation, at)
 
 

@@ -12,7 +12,7 @@ from cutlass import Constexpr, Int32, Int64
 from .._kernels.bodies import _collectives
 from .._kernels.bodies._collectives import ARRIVED
 from .._kernels.checks import CHECKS
-from .._ptx import AT
+from .._kernels.ptx import AT
 from . import _primitives as prim
 from ._addresses import address, at_peer, check_place, refuse_pe, words_at
 from ._dsl._copies import copy_bytes, is_whole, size_in_bytes

@@ -8,7 +8,7 @@ from cutlass.cute.runtime import from_dlpack
 
 from .._device import freed, is_freed, mailbox_address, mailbox_parts
 from .._kernels.arguments import mailbox_bytes
-from .._resident import kernel_of, most_blocks
+from .._kernels.resident import kernel_of, most_blocks
 from ._mailboxes import Mailbox
 
 HOST = 1

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
-from .. import _ptx
+from .._kernels import ptx
 from .._kernels.constants import COMPARED_BY
-from .._ptx import NO_VALUES
+from .._kernels.ptx import NO_VALUES
 from ._primitives import ACQUIRE, SYSTEM, apart, asm, kernel_name, load, to_bits
 from ._types import GE, Compare
 
-AT_LEAST = int(_ptx.reported("u64", GE.value))
+AT_LEAST = int(ptx.reported("u64", GE.value))
 
 
 @cute.jit
@@ -50,7 +50,7 @@ def check_job(control, call: Call, subject: int, peer, at, expected, found, sinc
     if call.bound is not None:
         name, own = "atoll_check_within", [call.bound]
     kernel = kernel_name()
-    text = _ptx.check_job(bound="$10" if own else "", kernel=kernel)
+    text = ptx.check_job(bound="$10" if own else "", kernel=kernel)
     return apart(f"{name}_{kernel}", text, f"=l,l,r,r,r,r,l,l,l,l{',l' * len(own)}", Int64, [*words, *own])
 
 
@@ -60,7 +60,7 @@ def holds(found, cmp: Compare, value):
 
 def reported(kind, cmp: Compare) -> int:
     """The subject of a report: a word, with the comparison and the type."""
-    return int(_ptx.reported(f"{'s' if kind.signed else 'u'}{kind.width}", cmp.value))
+    return int(ptx.reported(f"{'s' if kind.signed else 'u'}{kind.width}", cmp.value))
 
 
 @cute.jit
@@ -73,7 +73,7 @@ def wait_word(
     found = load(kind, at, order)
     while not holds(found, cmp, value):
         polls += 1
-        if polls == _ptx.POLLS:
+        if polls == ptx.POLLS:
             polls = Int32(0)
             wanted, seen = to_bits(kind, value), to_bits(kind, found)
             since = check_job(control, call, reported(kind, cmp), peer, at, wanted, seen, since)
@@ -82,7 +82,7 @@ def wait_word(
 
 
 def poll_flagged(flag, *places):
-    found = asm(_ptx.poll_flagged(len(places)), f"{'=&l,' * len(places)}=r,r{',l' * len(places)}", (*(Int64,) * len(places), Int32), [flag, *places])  # fmt: skip
+    found = asm(ptx.poll_flagged(len(places)), f"{'=&l,' * len(places)}=r,r{',l' * len(places)}", (*(Int64,) * len(places), Int32), [flag, *places])  # fmt: skip
     return list(found[:-1]), found[-1]
 
 

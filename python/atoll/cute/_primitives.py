@@ -13,7 +13,7 @@ from cutlass._mlir import ir
 from cutlass._mlir.dialects import func, llvm
 from cutlass.cutlass_dsl import CuTeDSL, dsl_user_op
 
-from .. import _ptx
+from .._kernels import ptx
 from ._types import FLOATS, FORMS, HALVES
 
 
@@ -265,7 +265,7 @@ def load_part(source: Int64, nbytes: Int64, i: Int64, whole: Constexpr):
     elif (at & 7 == 0) & (i * 8 + 8 <= nbytes):
         data = load(Int64, at)
     else:
-        data = apart("atoll_load_part", _ptx.load_part(), "=&l,l,l,l", Int64, [source, nbytes, i])
+        data = apart("atoll_load_part", ptx.load_part(), "=&l,l,l,l", Int64, [source, nbytes, i])
     return data
 
 
@@ -277,11 +277,11 @@ def store_part(to: Int64, nbytes: Int64, i: Int64, data: Int64, whole: Constexpr
     elif (at & 7 == 0) & (i * 8 + 8 <= nbytes):
         store(Int64, at, data)
     else:
-        apart("atoll_store_part", _ptx.store_part(), "l,l,l,l", None, [to, nbytes, i, data])
+        apart("atoll_store_part", ptx.store_part(), "l,l,l,l", None, [to, nbytes, i, data])
 
 
 def store_flagged(at, data, flag) -> None:
-    asm(_ptx.store_flagged(), "l,l,r", None, [at, data, flag])
+    asm(ptx.store_flagged(), "l,l,r", None, [at, data, flag])
 
 
 @cute.jit
@@ -293,4 +293,4 @@ def pairs_of(nbytes: Int64):
 
 
 def load_flagged(at, flag):
-    return asm(_ptx.load_flagged(), "=l,=r,l,r", (Int64, Int32), [at, flag])
+    return asm(ptx.load_flagged(), "=l,=r,l,r", (Int64, Int32), [at, flag])

@@ -7,7 +7,7 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
-from .._ptx import AT
+from .._kernels.ptx import AT
 from ._addresses import at_peer, check_place
 from ._collectives import both_of, meet_members
 from ._exchange import end_exchange, most_bytes, next_epoch, part, send

@@ -8,7 +8,7 @@ import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
 from .._kernels.bodies import _signals
-from .._ptx import AT
+from .._kernels.ptx import AT
 from . import _primitives as prim
 from ._addresses import address, at_peer, check_place, moved, peer_for
 from ._dsl._copies import copy_tensor

@@ -6,8 +6,8 @@ from __future__ import annotations
 import cutlass.cute as cute
 from cutlass import Int32, Int64
 
-from .. import _ptx
-from .._ptx import AT, NO_VALUES
+from .._kernels import ptx
+from .._kernels.ptx import AT, NO_VALUES
 from ._polling import Call, check_job
 from ._primitives import SYSTEM, asm, load, store, threads_along
 from ._types import BLOCK, GRID, THREAD, WARP, Scope
@@ -87,7 +87,7 @@ def meet_grid(control: Int64):
             now = asm("ld.acquire.gpu.global.u32 $0, [$1];", "=r,l", Int32, [at])
             turned = (now ^ before) & Int32(HALF)
             polls += 1
-            if polls == _ptx.POLLS:
+            if polls == ptx.POLLS:
                 polls = Int32(0)
                 call = Call(AT["grid_sync"], Int32(0), None)
                 since = check_job(control, call, NO_VALUES, Int32(-1), at, Int64(0), Int64(0), since)
@@ -114,7 +114,7 @@ def share(control: Int64, scope: Scope, value):
             "shfl.sync.idx.b32 $0, $1, 0, 31, 0xffffffff; bar.warp.sync 0xffffffff;", "=r,r", Int32, [value]
         )
     if scope is BLOCK:
-        return asm(_ptx.share_in_block(), "=r,r,r", Int32, [value, rank_of(BLOCK)])
+        return asm(ptx.share_in_block(), "=r,r,r", Int32, [value, rank_of(BLOCK)])
     return share_over_grid(control, value) if scope is GRID else value
 
 

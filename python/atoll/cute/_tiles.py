@@ -15,7 +15,7 @@ import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
 from .._kernels.checks import CHECKS
-from .._ptx import AT
+from .._kernels.ptx import AT
 from ._addresses import address, at_peer, check_place, moved, there
 from ._collectives import meet_members
 from ._polling import call_of

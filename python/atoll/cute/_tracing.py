@@ -8,16 +8,16 @@ import inspect
 
 from cutlass import Float, Int32, Int64
 
-from .. import _ptx
+from .._kernels import ptx
+from .._kernels.ptx import AT
 from .._kernels.tracing import EVENTS, words_of_name
-from .._ptx import AT
 from ._addresses import address
 from ._dsl._copies import size_in_bytes
 from ._primitives import apart, asm
 from ._threads import rank_of
 from ._types import BLOCK, GRID, THREAD, Scope
 
-_WRITE = _ptx.trace_write("$0", "$1", "$2", "world", ("$7", "off", "$8"))
+_WRITE = ptx.trace_write("$0", "$1", "$2", "world", ("$7", "off", "$8"))
 _END = f"""{{ .reg .pred q; .reg .b64 pes, off; .reg .b32 world;
     setp.eq.u64 q, $2, 0; @q bra OUT;
     mov.u32 world, 0xffffffff;
@@ -34,7 +34,7 @@ _END = f"""{{ .reg .pred q; .reg .b64 pes, off; .reg .b32 world;
     {_WRITE}
     OUT: }}"""
 _END_RANGE = f"""{{ .reg .pred q; setp.eq.u64 q, $2, 0; @q bra OUT;
-    {_ptx.trace_write("$0", "$1", "$2", "$3", ("$4", "$5", "$6"))}
+    {ptx.trace_write("$0", "$1", "$2", "$3", ("$4", "$5", "$6"))}
     OUT: }}"""
 
 
@@ -51,13 +51,13 @@ def _moved(team, event, given):
 def _started(team, scope):
     """Return the time in the thread that writes the event, 0 in the others and without a trace."""
     writer = rank_of(BLOCK if scope is GRID else scope)
-    return asm(_ptx.trace_begin(only_first=True), "=l,l,r", Int64, [team.control, Int32(writer)])
+    return asm(ptx.trace_begin(only_first=True), "=l,l,r", Int64, [team.control, Int32(writer)])
 
 
 def traced(name: str, function):
     """Return an operation with its event around it; the function itself if it has none, or in other processes."""
     event = EVENTS.get(name)
-    if event is None or not _ptx.TRACES:
+    if event is None or not ptx.TRACES:
         return function
     signature = inspect.signature(function)
 
@@ -89,7 +89,7 @@ def traced(name: str, function):
 
 
 def trace_begin(team):
-    if not _ptx.TRACES:
+    if not ptx.TRACES:
         return Int64(0)
     return _started(team, THREAD)
 
@@ -97,7 +97,7 @@ def trace_begin(team):
 def trace_end(team, began, name, scope: Scope = THREAD):
     if not isinstance(name, str):
         raise TypeError(f"atoll.cute.trace_end: name is {type(name).__name__}; pass a text")
-    if not _ptx.TRACES:
+    if not ptx.TRACES:
         return
     words = map(Int64, words_of_name(name))
     writer = asm(

@@ -7,9 +7,9 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
-from .. import _ptx
+from .._kernels import ptx
 from .._kernels.bodies import _waits
-from .._ptx import AT
+from .._kernels.ptx import AT
 from ._addresses import address
 from ._polling import call_of, check_job, holds, reported, wait_word
 from ._primitives import ACQUIRE, SYSTEM, as_it_is, load, store, to_bits
@@ -97,7 +97,7 @@ def _until(
             since, looked = Int64(0), Int32(0)
             while (left != 0) & ((found == 0) if wait == "any" else (found < left)):
                 looked += 1
-                if looked == _ptx.POLLS:
+                if looked == ptx.POLLS:
                     looked = Int32(0)
                     at = address(ivars)
                     wanted = to_bits(kind, _value_at(kind, values, 0))

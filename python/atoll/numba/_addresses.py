@@ -5,8 +5,8 @@ from __future__ import annotations
 from llvmlite import ir
 from numba.core import types
 
-from .. import _ptx
 from .._device import DeviceTeam
+from .._kernels import ptx
 from .._kernels.checks import CHECKS
 from . import _primitives as p
 from ._checks import check
@@ -78,7 +78,7 @@ def implement_check(stub, function):
     """
     implement(HOST, stub)(lambda *_: function)
     for on_gpu in TARGETS[1:]:
-        implement(on_gpu, stub)(lambda *_: function if _ptx.CHECKS_ADDRESSES else stub)
+        implement(on_gpu, stub)(lambda *_: function if ptx.CHECKS_ADDRESSES else stub)
 
 
 implement_check(check_place, _checking)

@@ -9,7 +9,7 @@ from numba.core import types
 from .._kernels.bodies import _collectives
 from .._kernels.bodies._collectives import ARRIVED
 from .._kernels.checks import CHECKS
-from .._ptx import AT
+from .._kernels.ptx import AT
 from . import _primitives as prim
 from ._addresses import at_peer, bytes_of, check_place, implement_check, item_of, pairs_of
 from ._dsl._registration import helper, operation, vocabulary

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from numba.core import types
 
-from .. import _ptx
+from .._kernels import ptx
 from .._kernels.constants import COMPARED_BY
-from .._ptx import AT, NO_VALUES
+from .._kernels.ptx import AT, NO_VALUES
 from . import _primitives as p
 from ._addresses import kind_of
 from ._dsl._registration import HOST, helper, implement, vocabulary
@@ -16,7 +16,7 @@ from ._types import GE, LEFT_OUT, constant, is_left_out, one_of
 
 SIGNAL_WAIT, CONSUME, WAIT = AT["signal_wait_until"], AT["signal_consume"], AT["wait_until"]
 i64 = types.int64
-AT_LEAST = int(_ptx.reported("u64", GE.value))
+AT_LEAST = int(ptx.reported("u64", GE.value))
 
 
 LESS, EQUAL, GREATER = 1, 2, 4
@@ -39,10 +39,10 @@ def reported(kind, cmp):
     of = kind.instance_type if hasattr(kind, "instance_type") else kind
     form = f"{'s' if of.signed else 'u'}{of.bitwidth}"
     if isinstance(cmp, types.Integer):
-        eq, ne, gt, ge, lt, le = (int(_ptx.reported(form, k)) for k in range(6))
+        eq, ne, gt, ge, lt, le = (int(ptx.reported(form, k)) for k in range(6))
         of_outcomes = (eq, lt, eq, le, gt, ne, ge, ge)
         return lambda kind, cmp: of_outcomes[cmp & 7]
-    value = int(_ptx.reported(form, one_of("cmp", "cmp", cmp).value))
+    value = int(ptx.reported(form, one_of("cmp", "cmp", cmp).value))
     return lambda kind, cmp: value
 
 

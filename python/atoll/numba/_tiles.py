@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from numba.core import types
 
 from .._kernels.checks import CHECKS
-from .._ptx import AT
+from .._kernels.ptx import AT
 from . import _primitives as prim
 from ._addresses import at_peer, check_place, item_of, kind_of, lesser, peer_for
 from ._collectives import meet_members

@@ -9,16 +9,15 @@ from typing import Any
 from numba.core import types
 from numba.core.errors import TypingError
 
-from .. import _ptx
+from .._kernels import ptx
 from .._kernels.tracing import EVENTS, Event, text_with_event, words_of_name
-from .._ptx import AT
 from . import _primitives as prim
 from ._addresses import bytes_of, item_of, kind_of, lesser
 from ._dsl._registration import helper, vocabulary
 from ._types import BLOCK, GRID, THREAD, constant
 
 i64 = types.int64
-TRACE, PES_OF, RANGE = AT["trace"], AT["pes_of"], AT["trace_range"]
+TRACE, PES_OF, RANGE = ptx.AT["trace"], ptx.AT["pes_of"], ptx.AT["trace_range"]
 
 
 MOVED = {
@@ -95,7 +94,7 @@ def traced(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @vocabulary
 def trace_begin(team):
-    if not _ptx.TRACES:
+    if not ptx.TRACES:
         return lambda team: i64(0)
     return lambda team: prim.trace_now() if is_tracing(team) else i64(0)
 
@@ -104,7 +103,7 @@ def trace_begin(team):
 def trace_end(team, began, name, scope=THREAD):
     if not isinstance(name, types.StringLiteral):
         raise TypingError(f'trace_end: the name is {name}; pass a literal, such as "halo"')
-    if not _ptx.TRACES:
+    if not ptx.TRACES:
         return lambda team, began, name, scope=THREAD: None
     first, second, third = words_of_name(name.literal_value)
 

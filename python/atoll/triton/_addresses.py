@@ -6,8 +6,8 @@ from __future__ import annotations
 import triton.language as tl
 from triton import constexpr_function, jit
 
-from .. import _ptx
 from .._device import DeviceTeam
+from .._kernels import ptx
 from .._kernels.checks import CHECKS
 from ._checks import integer_pe
 from ._dsl import refuse_pe, refuse_place
@@ -22,11 +22,11 @@ def checks(name):
 
 _AT_ONCE = tl.constexpr(64)  # members that are compared together
 _PEER = checks("peer")
-_PE_TEXT = tl.constexpr(_ptx.check_pe("OPERATION", "$1", "$2", "$3") + " mov.u32 $0, 0;")
+_PE_TEXT = tl.constexpr(ptx.check_pe("OPERATION", "$1", "$2", "$3") + " mov.u32 $0, 0;")
 # Empty in kernels without checks of addresses. It is part of Triton's cache key, so these have other cached
 # kernels.
 _PLACE_TEXT = tl.constexpr(
-    _ptx.check_place("OPERATION", "$1", "$2", "$3", "$4") + " mov.u32 $0, 0;" if _ptx.CHECKS_ADDRESSES else ""
+    ptx.check_place("OPERATION", "$1", "$2", "$3", "$4") + " mov.u32 $0, 0;" if ptx.CHECKS_ADDRESSES else ""
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import triton.language as tl
 from triton import jit
 
-from .._ptx import AT
+from .._kernels.ptx import AT
 from . import _exchange as exchange
 from ._addresses import check_pe, check_place, checks, reach
 from ._moves import put_nbi

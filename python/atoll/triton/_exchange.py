@@ -10,7 +10,7 @@ from __future__ import annotations
 import triton.language as tl
 from triton import jit
 
-from .._ptx import AT
+from .._kernels.ptx import AT
 from ._addresses import reach
 from ._polling import wait_flagged
 from ._primitives import load, load_part, pairs_of, store, store_flagged, store_part

@@ -18,7 +18,7 @@ from triton.errors import TritonError
 
 from .. import _atoll
 from .._kernels.arguments import check_argument, check_cooperative
-from .._resident import current_gpu, most_blocks, whole_blocks
+from .._kernels.resident import current_gpu, most_blocks, whole_blocks
 
 THREADS_OF_WARP = 32
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"

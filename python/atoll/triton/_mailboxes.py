@@ -6,7 +6,7 @@ from __future__ import annotations
 import triton.language as tl
 from triton import jit
 
-from .._ptx import AT
+from .._kernels.ptx import AT
 from . import _primitives as prim
 from ._addresses import check_pe, check_place, checks, reach
 from ._polling import wait_both, wait_flagged, wait_word

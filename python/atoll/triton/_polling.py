@@ -6,7 +6,7 @@ from __future__ import annotations
 import triton.language as tl
 from triton import constexpr_function, jit
 
-from .. import _ptx
+from .._kernels import ptx
 from ._dsl import pause
 from ._primitives import at_int32, at_int64, letter, load, load_words
 from ._threads import thread
@@ -32,17 +32,17 @@ _FORMS = [(form, compare) for form in ("s32", "u32", "s64", "u64") for compare i
 _BOTH = (False, True)
 _WAITS = tl.constexpr(
     {
-        (*form, order, bounded): _ptx.wait_word(*form, order, bounded=bounded)
+        (*form, order, bounded): ptx.wait_word(*form, order, bounded=bounded)
         for form in _FORMS
         for order in ("acquire", "relaxed")
         for bounded in _BOTH
     }
 )
 _CHECKS_JOB = tl.constexpr(
-    {(*form, bounded): _ptx.check_job_by_first(*form, bounded) for form in _FORMS for bounded in _BOTH}
+    {(*form, bounded): ptx.check_job_by_first(*form, bounded) for form in _FORMS for bounded in _BOTH}
 )
 _FLAGGED = tl.constexpr(
-    {(count, bounded): _ptx.wait_flagged(count, bounded=bounded) for count in (1, 2) for bounded in _BOTH}
+    {(count, bounded): ptx.wait_flagged(count, bounded=bounded) for count in (1, 2) for bounded in _BOTH}
 )
 
 

@@ -11,22 +11,22 @@ import re
 import triton.language as tl
 from triton import constexpr_function, jit
 
-from .. import _ptx
+from .._kernels import ptx
 from ._threads import meet_threads, num_threads
 from ._types import INTERPRETED
 
 
 def _with_result(text):
-    """Add the result $0 to a text of _ptx that has none: Triton's inline PTX needs one."""
+    """Add the result $0 to a text of ptx that has none: Triton's inline PTX needs one."""
     text = re.sub(r"\$(\d)", lambda found: f"${int(found[1]) + 1}", text)
     return tl.constexpr(f"{text} mov.u32 $0, 0;")
 
 
 _PLAIN = tl.constexpr("")
-_LOAD_PART = tl.constexpr(_ptx.load_part(".global"))
-_STORE_PART = _with_result(_ptx.store_part(".global"))
-_STORE_FLAGGED = _with_result(_ptx.store_flagged())
-_LOAD_WORDS = tl.constexpr({bits: _ptx.load_words(bits) for bits in (32, 64)})
+_LOAD_PART = tl.constexpr(ptx.load_part(".global"))
+_STORE_PART = _with_result(ptx.store_part(".global"))
+_STORE_FLAGGED = _with_result(ptx.store_flagged())
+_LOAD_WORDS = tl.constexpr({bits: ptx.load_words(bits) for bits in (32, 64)})
 
 
 @constexpr_function

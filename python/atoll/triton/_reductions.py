@@ -6,7 +6,7 @@ from __future__ import annotations
 import triton.language as tl
 from triton import jit
 
-from .._ptx import AT
+from .._kernels.ptx import AT
 from . import _exchange as exchange
 from ._addresses import at_pe, check_place
 from ._collectives import meet_members

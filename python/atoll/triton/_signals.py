@@ -6,7 +6,7 @@ from __future__ import annotations
 import triton.language as tl
 from triton import jit
 
-from .._ptx import AT
+from .._kernels.ptx import AT
 from ._addresses import checks, peer_for
 from ._moves import copy
 from ._polling import wait_word

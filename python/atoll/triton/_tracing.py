@@ -8,21 +8,21 @@ import inspect
 import triton.language as tl
 from triton import constexpr_function, jit
 
-from .. import _ptx
+from .._kernels import ptx
+from .._kernels.ptx import AT
 from .._kernels.tracing import EVENTS, text_with_event, words_of_name
-from .._ptx import AT
 from ._dsl import begin_event, end_event
 from ._dsl._wrappers import around
 from ._primitives import at_int32, at_int64, bytes_of
 from ._threads import thread
 from ._types import INTERPRETED
 
-_TRACES = tl.constexpr(_ptx.TRACES)
+_TRACES = tl.constexpr(ptx.TRACES)
 _PES_OF, _RANGE = tl.constexpr(AT["pes_of"]), tl.constexpr(AT["trace_range"])
-_BEGIN = tl.constexpr(_ptx.trace_begin())
+_BEGIN = tl.constexpr(ptx.trace_begin())
 _END = tl.constexpr(
     f"""{{ .reg .pred p; setp.ne.u32 p, $8, 0; @p bra OUT;
-    {_ptx.trace_write("$1", "$2", "$3", "$4", ("$5", "$6", "$7"))}
+    {ptx.trace_write("$1", "$2", "$3", "$4", ("$5", "$6", "$7"))}
     OUT: mov.u32 $0, 0; }}"""
 )
 
@@ -107,7 +107,7 @@ def trace_end(team, began, name: tl.constexpr):
 def traced(name, function):
     """Return an operation with its event around it; the function itself if it has none, or in other processes."""
     event = EVENTS.get(name)
-    if event is None or not _ptx.TRACES:
+    if event is None or not ptx.TRACES:
         return function
     fields = _fields_of(event, inspect.signature(getattr(function, "fn", function)).parameters)
     return around(

@@ -6,8 +6,8 @@ from __future__ import annotations
 import triton.language as tl
 from triton import jit
 
-from .. import _ptx
-from .._ptx import AT
+from .._kernels import ptx
+from .._kernels.ptx import AT
 from ._polling import check_job, holds, wait_words
 from ._primitives import at_int32, load_one, load_words
 from ._signals import wait_one
@@ -15,7 +15,7 @@ from ._threads import num_threads
 from ._types import INTERPRETED
 
 _WAIT = tl.constexpr(AT["wait_until"])
-_POLLS = tl.constexpr(1 if INTERPRETED else _ptx.POLLS)  # loads in the interpreter are slow
+_POLLS = tl.constexpr(1 if INTERPRETED else ptx.POLLS)  # loads in the interpreter are slow
 
 
 @jit

@@ -19,7 +19,7 @@ atl::detail::Measured measure_move(const Context& ctx, const char* operation, st
 }
 
 void put_elsewhere(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe, bool blocking) {
-    // Of near PEs only counted moves come here.
+    // A move to a near PE comes here only while moves are counted.
     char* const there = ctx.window().counts ? ctx.window().near_at(dst, ctx.map().slot(pe)) : nullptr;
     if (there == nullptr) return ctx.put_bytes(dst, src, bytes, pe, blocking);
     atl::detail::Measured measured = measure_move(ctx, blocking ? "put" : "put_nbi", bytes, pe);

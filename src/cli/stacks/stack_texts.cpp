@@ -99,7 +99,7 @@ PeStacks python_stacks(const std::string& written) {
         const std::string site = python_site(line);
         const bool is_ours = line.find("/atoll/") != std::string::npos;
         const bool is_command = line.find("\"<string>\"") != std::string::npos;  // of python -c
-        if (is_current && is_ours && line.find("/atoll/_pool_pe.py\"") != std::string::npos) {
+        if (is_current && is_ours && line.find("/atoll/_pool/pe.py\"") != std::string::npos) {
             is_in_pool = true;
             is_called = is_called || line.ends_with(" in call");
         }

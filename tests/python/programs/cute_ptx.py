@@ -18,7 +18,7 @@ import atoll.cute as dev
 import cutlass
 import cutlass.cute as cute
 from atoll._device import DeviceTeam
-from atoll._ptx import AT
+from atoll._kernels.ptx import AT
 from cutlass import Float32, Int32, Int64
 from cutlass.cute.runtime import make_fake_compact_tensor
 

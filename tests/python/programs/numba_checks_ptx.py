@@ -19,11 +19,11 @@ import atoll
 import numba
 import numba_bounds
 import numba_places
-from atoll import _ptx
+from atoll._kernels import ptx
 from numba import cuda
 
 numba.cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(9, 0))
-WRONG_PLACE = f"st.relaxed.sys.global.u32 [w+{_ptx.AT['report'] + _ptx.AT['report_subject']}], {_ptx.AT['subject wrong_place']};"
+WRONG_PLACE = f"st.relaxed.sys.global.u32 [w+{ptx.AT['report'] + ptx.AT['report_subject']}], {ptx.AT['subject wrong_place']};"
 team, places, bounds = atoll.WORLD.device("host"), numba_places, {}
 given = (team, places.x, places.ordinary, 0, places.no_box)
 

@@ -17,7 +17,7 @@ os.environ["TRITON_CACHE_DIR"] = str(folder)
 os.environ["TRITON_DISABLE_LINE_INFO"] = "1"
 
 import triton  # noqa: E402 (Triton reads it then)
-from atoll._ptx import AT  # noqa: E402 (Triton reads it then)
+from atoll._kernels.ptx import AT  # noqa: E402 (Triton reads it then)
 from triton.backends.compiler import GPUTarget  # noqa: E402 (Triton reads it then)
 from triton.compiler import ASTSource  # noqa: E402 (Triton reads it then)
 from triton_compiling import TEAM, load  # noqa: E402

@@ -11,7 +11,7 @@ import atoll
 import atoll.triton as dev
 import numpy as np
 import triton.language as tl
-from atoll._ptx import AT
+from atoll._kernels.ptx import AT
 from checks import equal, raises, run
 from triton.runtime import interpreter
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._ptx import AT
+from ..ptx import AT
 from . import by_name
 
 SLOTS, EXCHANGE_EPOCH, AREA = AT["slots"], AT["exchange_epoch"], AT["slot_area_pairs"]

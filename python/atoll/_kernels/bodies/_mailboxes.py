@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._ptx import AT
+from ..ptx import AT
 from . import by_name
 
 DEPTH, ENTRY = AT["mailbox_depth"], AT["post_bytes"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._ptx import AT
 from ..checks import CHECKS
+from ..ptx import AT
 from . import by_name
 
 SIGNAL_WAIT = AT["signal_wait_until"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import atoll
 
-from ..._failures import pe_ranges
+from ..._launching.failures import pe_ranges
 from .. import _libraries
 from .._array import DistArray
 from .._compared import compared

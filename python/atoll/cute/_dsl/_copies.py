@@ -7,7 +7,7 @@ import cutlass
 import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
-from ... import _ptx
+from ..._kernels import ptx
 from .._addresses import address, words_at
 from .._primitives import asm
 from .._threads import place_of
@@ -40,11 +40,11 @@ def fits(name: str, dst, src) -> None:
 @cute.jit
 def copy_units(to: Int64, source: Int64, n: Int64, unit: Constexpr, rank: Int64, size: Int64):
     i, step = rank, size * unit
-    while i + size * (_ptx.BULK - 1) < n:
-        asm(_ptx.copy(unit, _ptx.BULK), "l,l,l", None, [to + i * unit, source + i * unit, step])
-        i += size * _ptx.BULK
+    while i + size * (ptx.BULK - 1) < n:
+        asm(ptx.copy(unit, ptx.BULK), "l,l,l", None, [to + i * unit, source + i * unit, step])
+        i += size * ptx.BULK
     while i < n:
-        asm(_ptx.copy(unit, 1), "l,l,l", None, [to + i * unit, source + i * unit, step])
+        asm(ptx.copy(unit, 1), "l,l,l", None, [to + i * unit, source + i * unit, step])
         i += size
 
 

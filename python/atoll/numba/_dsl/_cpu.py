@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba.core import types
 
 from ... import _atoll
-from ..._ptx import AT
+from ..._kernels.ptx import AT
 from .. import _primitives as p
 from .._polling import flag_of
 from ._registration import HOST, Target, emit, implement

@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from ... import _ptx
+from ..._kernels import ptx
 from .. import _primitives as p
 from ._cpu import I64, as_bits, as_value, bit_forms, bits_type, loads, nothing, stores, updates
 from ._registration import DEVICE, emit, implement
@@ -212,7 +212,7 @@ def gives(function):
 
 @emits(p.trace_now)
 def _():
-    return i64(), lambda context, builder, values: asm(builder, _ptx.clock(), "=l", I64, [])
+    return i64(), lambda context, builder, values: asm(builder, ptx.clock(), "=l", I64, [])
 
 
 @emits(p.trace_write)
@@ -221,7 +221,7 @@ def _(*kinds):
         control, what, began, peer, *words = values
         what, peer = builder.trunc(what, I32), builder.trunc(peer, I32)
         operands = [control, what, began, peer, *words]
-        apart(builder, "atoll_trace_write", _ptx.trace_write(), "l,r,l,r,l,l,l", ir.VoidType(), operands)
+        apart(builder, "atoll_trace_write", ptx.trace_write(), "l,r,l,r,l,l,l", ir.VoidType(), operands)
         return nothing(context)
 
     return i64(*[i64] * 7), build

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ... import _ptx
+from ..._kernels import ptx
 from .. import _primitives as p
 from ._cpu import I64, nothing
 from ._gpu import I32, asm, does, emits, i64
@@ -51,7 +51,7 @@ def with_bulk(stub, text: str, constraints: str, *kinds):
 
 
 with_bulk(p.see_shared, "fence.proxy.async.shared::cta;", "")
-with_bulk(p.start_bulk, _ptx.start_bulk(), "l,l,l", i64, i64, i64)
+with_bulk(p.start_bulk, ptx.start_bulk(), "l,l,l", i64, i64, i64)
 with_bulk(p.complete_bulk, "cp.async.bulk.wait_group 0;", "")
 with_bulk(p.read_bulk, "cp.async.bulk.wait_group.read 0;", "")
 

@@ -6,13 +6,13 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from ... import _ptx
+from ..._kernels import ptx
 from .. import _primitives as p
 from ._cpu import I64, nothing
 from ._gpu import I32, apart, asm, compiled, does, emits, i64, statement, u64
 
 # ---- copies: many loads before their stores, since a link's latency is long
-IN_FLIGHT = _ptx.BULK
+IN_FLIGHT = ptx.BULK
 
 
 def unit_copy(unit: int, count: int):
@@ -20,7 +20,7 @@ def unit_copy(unit: int, count: int):
 
     def copied(to, source, step): ...
 
-    emits(copied)(lambda *_: statement(_ptx.copy(unit, count), "l,l,l", i64, i64, i64))
+    emits(copied)(lambda *_: statement(ptx.copy(unit, count), "l,l,l", i64, i64, i64))
     return copied
 
 
@@ -102,8 +102,8 @@ def polls(stub, text: str, count: int):
         return i64(*[i64] * count), build
 
 
-polls(p.check_job, _ptx.check_job(), 9)
-polls(p.check_within, _ptx.check_job(bound="$10"), 10)
+polls(p.check_job, ptx.check_job(), 9)
+polls(p.check_within, ptx.check_job(bound="$10"), 10)
 
 
 def refuse_pe(control, n_pes, operation, pe): ...
@@ -114,7 +114,7 @@ def _(control, n_pes, operation, pe):
     def build(context, builder, values):
         short = [builder.trunc(values[k], I32) for k in (3, 1, 2)]
         words = [short[0], short[1], values[0], short[2]]
-        apart(builder, "atoll_refuse_pe", _ptx.check_pe("$3"), "r,r,l,r", ir.VoidType(), words)
+        apart(builder, "atoll_refuse_pe", ptx.check_pe("$3"), "r,r,l,r", ir.VoidType(), words)
         return nothing(context)
 
     return i64(*[i64] * 4), build
@@ -138,7 +138,7 @@ def _(*_):
     def build(context, builder, values):
         control, mine, stride, operation, address = values
         words = [address, mine, stride, control, builder.trunc(operation, I32)]
-        apart(builder, "atoll_refuse_place", _ptx.check_place("$4"), "l,l,l,l,r", ir.VoidType(), words)
+        apart(builder, "atoll_refuse_place", ptx.check_place("$4"), "l,l,l,l,r", ir.VoidType(), words)
         return nothing(context)
 
     return i64(*[i64] * 5), build
@@ -154,7 +154,7 @@ def _(*_):
     def unchecked(control, mine, stride, operation, address):
         return 0
 
-    return check_place if _ptx.CHECKS_ADDRESSES else unchecked
+    return check_place if ptx.CHECKS_ADDRESSES else unchecked
 
 
 @emits(p.load_flagged)
@@ -162,7 +162,7 @@ def _(address, flag):
     def build(context, builder, values):
         flag = builder.trunc(values[1], I32)
         found = asm(
-            builder, _ptx.load_flagged(), "=l,=r,l,r", ir.LiteralStructType([I64, I32]), [values[0], flag]
+            builder, ptx.load_flagged(), "=l,=r,l,r", ir.LiteralStructType([I64, I32]), [values[0], flag]
         )
         data, here = builder.extract_value(found, 0), builder.zext(builder.extract_value(found, 1), I64)
         return context.make_tuple(builder, types.UniTuple(i64, 2), [data, here])
@@ -174,7 +174,7 @@ def _(address, flag):
 def _(address, data, flag):
     def build(context, builder, values):
         flag = builder.trunc(values[2], I32)
-        asm(builder, _ptx.store_flagged(), "l,l,r", ir.VoidType(), [values[0], values[1], flag])
+        asm(builder, ptx.store_flagged(), "l,l,r", ir.VoidType(), [values[0], values[1], flag])
         return nothing(context)
 
     return i64(i64, i64, i64), build
@@ -191,14 +191,14 @@ def store_broken(to, nbytes, i, data): ...
 @emits(load_broken)
 def _(*_):
     return i64(i64, i64, i64), lambda context, builder, values: apart(
-        builder, "atoll_load_part", _ptx.load_part(), "=&l,l,l,l", I64, list(values)
+        builder, "atoll_load_part", ptx.load_part(), "=&l,l,l,l", I64, list(values)
     )
 
 
 @emits(store_broken)
 def _(*_):
     def build(context, builder, values):
-        apart(builder, "atoll_store_part", _ptx.store_part(), "l,l,l,l", ir.VoidType(), list(values))
+        apart(builder, "atoll_store_part", ptx.store_part(), "l,l,l,l", ir.VoidType(), list(values))
         return nothing(context)
 
     return i64(i64, i64, i64, i64), build

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from ..._ptx import AT, NO_VALUES
+from ..._kernels.ptx import AT, NO_VALUES
 from .. import _primitives as p
 from .._types import BLOCK, GRID, THREAD, WARP, constant
 from ._cpu import I64

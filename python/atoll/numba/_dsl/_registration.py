@@ -13,8 +13,9 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.core.typing import templates
 
-from ... import _ptx, _versions
+from ... import _versions
 from ..._device import DeviceTeam
+from ..._kernels import ptx
 from .._checks import check
 from .._types import Kind
 
@@ -70,7 +71,7 @@ class CheckedTracedTeam(DeviceTeam):
 
 
 TEAMS = {(True, False): CheckedTeam, (False, True): TracedTeam, (True, True): CheckedTracedTeam}
-TEAM = TEAMS.get((_ptx.CHECKS_ADDRESSES, _ptx.TRACES))
+TEAM = TEAMS.get((ptx.CHECKS_ADDRESSES, ptx.TRACES))
 
 
 def special_team(value, context):
@@ -138,7 +139,7 @@ def operation(function: F) -> F:
     """
     at_home(function)
     compiled: Any = function
-    if _ptx.TRACES and "team" in inspect.signature(function).parameters and function.__module__ != _ADDRESSES:
+    if ptx.TRACES and "team" in inspect.signature(function).parameters and function.__module__ != _ADDRESSES:
         from .._tracing import traced  # it uses the functions of this module, and of _addresses.py
 
         compiled = traced(function)

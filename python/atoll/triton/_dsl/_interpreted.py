@@ -12,8 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from ... import _atoll, _ptx
-from ..._ptx import AT
+from ... import _atoll
+from ..._kernels import ptx
 from ._patching import patch_once
 
 patch_once()
@@ -62,7 +62,7 @@ class HostArray:
 
 
 def _at_control(control: int, name: str, kind) -> int:
-    return kind.from_address(control + AT[name]).value
+    return kind.from_address(control + ptx.AT[name]).value
 
 
 def _check_from(control, operation, subject, peer, tag, address, expected, found, waited, bound) -> None:
@@ -82,7 +82,7 @@ def pause(team, address, form, cmp, expected, found, operation, peer, tag, since
     now, control, since = time.monotonic_ns(), _number(team.control), _number(since)
     os.sched_yield()
     if control != 0:
-        subject = int(_ptx.reported(form, _number(cmp))) if form else AT["subject wait"]
+        subject = int(ptx.reported(form, _number(cmp))) if form else ptx.AT["subject wait"]
         bits = (1 << int(form[1:] if form else 32)) - 1
         _check_from(
             control, _number(operation), subject, _number(peer), _number(tag), _number(address),
@@ -110,7 +110,7 @@ def refuse_pe(team, pe, operation) -> None:
     control, n_pes = _number(team.control), _number(team.n_pes)
     wrong = [one for one in _numbers(pe) if not 0 <= one < n_pes]
     if wrong and control != 0 and _at_control(control, "checks", ctypes.c_uint) != 0:
-        _check_from(control, _number(operation), AT["subject wrong_pe"], wrong[0], 0, 0, n_pes, 0, 0, 0)
+        _check_from(control, _number(operation), ptx.AT["subject wrong_pe"], wrong[0], 0, 0, n_pes, 0, 0, 0)
 
 
 def _called() -> str:

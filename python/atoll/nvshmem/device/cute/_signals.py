@@ -8,7 +8,7 @@ import cutlass.cute as cute
 from cutlass import Constexpr, Int32
 
 from .... import cute as dev
-from ...._ptx import AT
+from ...._kernels.ptx import AT
 from ....cute._addresses import address
 from ....cute._polling import call_of, wait_word
 from ....cute._primitives import apart, kernel_name

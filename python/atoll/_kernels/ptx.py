@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from ._atoll import _kernel_layout
+from .._atoll import _kernel_layout
 
 AT = _kernel_layout()
 CHECKS_ADDRESSES = os.environ.get("ATOLL_CHECK") == "all"

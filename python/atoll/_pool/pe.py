@@ -28,8 +28,8 @@ import numpy  # noqa: E402, F401  most calls need it
 
 import atoll  # noqa: E402
 from atoll import _atoll  # noqa: E402
-from atoll._failures import describe  # noqa: E402
-from atoll._wire import PACKET_BYTES, Message, load, pickler, receive, send  # noqa: E402
+from atoll._launching.failures import describe  # noqa: E402
+from atoll._launching.wire import PACKET_BYTES, Message, load, pickler, receive, send  # noqa: E402
 
 STEP = struct.Struct("<q")  # the world team's step, before each answer
 _running = False  # a call of the program runs: an interrupt is for it

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from . import _atoll
-from ._job import is_own, without_own_frames
-from ._wire import dumps
+from .. import _atoll
+from .._job import is_own, without_own_frames
+from .wire import dumps
 
 Failure = dict[str, Any]
 

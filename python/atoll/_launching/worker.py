@@ -1,4 +1,4 @@
-"""The program of a PE of atoll.launch: python -m atoll._worker PAYLOAD_FD RESULT_FD..."""
+"""The program of a PE of atoll.launch: python -m atoll._launching.worker PAYLOAD_FD RESULT_FD..."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import _atoll
-from ._failures import describe
-from ._wire import dumps
+from .. import _atoll
+from .failures import describe
+from .wire import dumps
 
 
 def _leave(fd: int, outcome: dict[str, Any]) -> None:

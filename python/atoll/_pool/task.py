@@ -12,10 +12,10 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
 from typing import Any
 
-from . import _atoll
-from ._failures import Failure, caller_error, launch_error, pe_ranges
-from ._pool_output import Lines
-from ._wire import Message
+from .. import _atoll
+from .._launching.failures import Failure, caller_error, launch_error, pe_ranges
+from .._launching.wire import Message
+from .output import Lines
 
 ANSWER_SECONDS = 5.0  # a PE that was interrupted must have answered
 

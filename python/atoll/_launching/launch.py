@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from . import _atoll
-from ._failures import LaunchError, launch_error
-from ._wire import dumps
+from .. import _atoll
+from .failures import LaunchError, launch_error
+from .wire import dumps
 
 Result = TypeVar("Result")
 _TIMEOUT_STATUS = 124  # the launcher's
@@ -150,14 +150,14 @@ class _Files:
 
 def _command(n_pes: int, timeout: float | None, files: _Files) -> list[str]:
     bound = [] if timeout is None else ["--timeout", str(timeout)]
-    worker = [sys.executable, "-m", "atoll._worker", str(files.payload), *map(str, files.results)]
+    worker = [sys.executable, "-m", "atoll._launching.worker", str(files.payload), *map(str, files.results)]
     return [launcher_path(), "run", "-n", str(n_pes), *bound, *worker]
 
 
 def surroundings(env: Mapping[str, str] | None) -> dict[str, str]:
     """Return the environment of PEs, with which they import this very package, also if it is not installed."""
     found = {**os.environ, **(env or {})}
-    package = str(Path(__file__).resolve().parents[1])
+    package = str(Path(__file__).resolve().parents[2])
     found["PYTHONPATH"] = os.pathsep.join(filter(None, [package, found.get("PYTHONPATH", "")]))
     return found
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TextIO, TypeVar
 
-from . import _atoll
-from ._objects import bcast_object, check_pe, gather_object
+from .. import _atoll
+from .._objects import bcast_object, check_pe, gather_object
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _here = threading.local()  # .phases: names of the phases that this thread is in
@@ -250,7 +250,7 @@ class phase:
 
 def _nvtx_range(name: str | None) -> None:
     """Open a range of NVTX, or close it, if ATOLL_NVTX had the package load it."""
-    module = sys.modules.get(f"{__package__}._nvtx")
+    module = sys.modules.get(f"{__package__}.nvtx")
     if module is None:
         return
     push, pop = module._provider()

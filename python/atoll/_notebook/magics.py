@@ -11,11 +11,11 @@ from IPython import display
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
-from . import _atoll
-from ._cells import run_cell
-from ._failures import LaunchError, pe_ranges
-from ._pool import Pool
-from ._pool_output import labelled
+from .. import _atoll
+from .._launching.failures import LaunchError, pe_ranges
+from .._pool.output import labelled
+from .._pool.pool import Pool
+from .cells import run_cell
 
 _USAGE = "%%atoll [-n N] [--timeout SECONDS] before a cell, or %atoll status, restart, report, stop or pool"
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, Generic, TextIO, TypeVar
 
-from . import _atoll
-from ._arrays import zeros
+from .. import _atoll
+from .._arrays import zeros
 
 Item = TypeVar("Item")
 _INTERVAL_S = 0.1  # between two updates of the bar, and between two messages of a PE

@@ -21,16 +21,16 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from . import _atoll
-from ._launch import launcher_path, named_by_launcher, surroundings
-from ._pool_output import Lines, Show
-from ._pool_task import ANSWER_SECONDS, Pe, PoolFuture, Task, late_text, reason, submitted_text, unreadable
-from ._wire import close_all, load, receive, send
+from .. import _atoll
+from .._launching.launch import launcher_path, named_by_launcher, surroundings
+from .._launching.wire import close_all, load, receive, send
+from .output import Lines, Show
+from .task import ANSWER_SECONDS, Pe, PoolFuture, Task, late_text, reason, submitted_text, unreadable
 
 GRACE_SECONDS = 1.0  # other PEs of a call in which one has failed may go on so long
 END_SECONDS = 5.0
 _STEP_BYTES = 8
-_PROGRAM = "from atoll._pool_pe import main; main()"
+_PROGRAM = "from atoll._pool.pe import main; main()"
 
 
 class PoolJob:

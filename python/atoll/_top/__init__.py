@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._top_screen import Screen
+    from .screen import Screen
 
 _EVERY_S = "1"
 _KEYS = {
@@ -170,7 +170,7 @@ def main() -> int:
     """Run the display and return the exit status."""
     launcher, *job = sys.argv[1:]
     try:
-        from ._top_screen import Screen
+        from .screen import Screen
     except ImportError as error:
         if not (error.name or "").startswith("rich"):
             raise
@@ -187,7 +187,3 @@ def main() -> int:
     if top.last:
         print(top.last, file=sys.stderr if top.status else sys.stdout)
     return top.status
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import IO, Any
 
-from . import _atoll
+from .. import _atoll
 
 _TURN = "ATOLL_LAUNCH_PDB"  # the file that a PE locks during its turn; set by the launcher
 _file = ""  # its path; the variable is removed, since processes that the PE starts are no PEs

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from ._failures import pe_ranges
+from .._launching.failures import pe_ranges
 
 Row = dict[str, Any]
 

@@ -12,11 +12,11 @@ from concurrent.futures import Executor, Future
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-from . import _atoll
-from ._pool_job import PoolJob
-from ._pool_output import Output
-from ._pool_task import ANSWER_SECONDS, Task, name_of
-from ._wire import Message
+from .. import _atoll
+from .._launching.wire import Message
+from .job import PoolJob
+from .output import Output
+from .task import ANSWER_SECONDS, Task, name_of
 
 Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ._failures import pe_ranges
+from .._launching.failures import pe_ranges
 
 
 def _by_text(texts: Mapping[int, str]) -> dict[str, list[int]]:

@@ -11,12 +11,12 @@ import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
-from . import _atoll
-from ._failures import Failure, exception_of, pe_ranges
-from ._pool import Pool
-from ._pool_task import Task
-from ._testing_pe import TestFailed, prepare, run_test
-from ._testing_text import merged, merged_sections
+from .. import _atoll
+from .._launching.failures import Failure, exception_of, pe_ranges
+from .._pool.pool import Pool
+from .._pool.task import Task
+from .pe import TestFailed, prepare, run_test
+from .text import merged, merged_sections
 
 MOST_PES = 16  # alive at once
 _PHASES = ("setup", "call", "teardown")

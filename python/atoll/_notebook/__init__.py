@@ -1,0 +1,1 @@
+"""The magics of IPython and Jupyter, and cells on PEs."""

@@ -1,0 +1,1 @@
+"""Comforts for programs: output in order, phases, progress bars, pdb and NVTX."""

@@ -1,0 +1,1 @@
+"""Parts of atoll.torch: shared tensors, and the backend of torch.compile."""
