@@ -30,6 +30,7 @@ from .task import ANSWER_SECONDS, Pe, PoolFuture, Task, late_text, reason, submi
 GRACE_SECONDS = 1.0  # other PEs of a call in which one has failed may go on so long
 END_SECONDS = 5.0
 _STEP_BYTES = 8
+# src/cli/job/job.cpp recognises the PEs of a pool by this text.
 _PROGRAM = "from atoll._pool.pe import main; main()"
 
 

@@ -64,10 +64,10 @@ bool can_ask() {
            (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || isatty(STDIN_FILENO));
 }
 
-/// True for the PEs of atoll.Pool, started as `python -c "from atoll._pool_pe import main; main()" SOCKET`.
+/// True for the PEs of atoll.Pool, started as `python -c "from atoll._pool.pe import main; main()" SOCKET`.
 bool is_pool(const Program& program) {
     return std::any_of(program.arguments.begin(), program.arguments.end(), [](const std::string& argument) {
-        return argument.starts_with("from atoll._pool_pe import");
+        return argument.starts_with("from atoll._pool.pe import");
     });
 }
 
