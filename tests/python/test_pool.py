@@ -50,18 +50,21 @@ def collective(_: object) -> None:
 
 def test_a_future_that_runs_out_of_time_tells_why(shared: atoll.Pool) -> None:
     future = shared.submit(collective, 0)
-    with pytest.raises(
-        TimeoutError, match=r"One task runs on one PE, and a collective call needs all of its team"
-    ) as told:
-        future.result(timeout=2)
     line = collective.__code__.co_firstlineno + 1
     place = (
         rf"PE [01] is between calls of the pool, and PE [01] waits for it in barrier at test_pool.py:{line}"
     )
-    assert re.search(place, str(told.value)), told.value
-    with pytest.raises(TimeoutError, match=r"^$"):
-        future.result(timeout=0.01)  # a program that only looks gets no report
-    shared.interrupt()
+    try:
+        while True:  # on a busy machine the PE may not have entered the call in 2 s
+            with pytest.raises(TimeoutError) as told:
+                future.result(timeout=2)
+            if re.search(place, str(told.value)):
+                break
+        assert "One task runs on one PE, and a collective call needs all of its team" in str(told.value)
+        with pytest.raises(TimeoutError, match=r"^$"):
+            future.result(timeout=0.01)  # a program that only looks gets no report
+    finally:
+        shared.interrupt()
     assert isinstance(future.exception(timeout=60), KeyboardInterrupt)
 
 
@@ -72,11 +75,13 @@ def test_a_collective_call_of_one_pe_is_reported_soon(
     with atoll.Pool(2, spare=False) as pool:
         future = pool.submit(atoll.barrier_all)
         said = ""
-        while "have not changed for" not in said:
-            said += capfd.readouterr().err
-            assert not future.done()
-            time.sleep(0.01)
-        pool.interrupt()
+        try:
+            while "have not changed for" not in said:
+                said += capfd.readouterr().err
+                assert not future.done()
+                time.sleep(0.01)
+        finally:
+            pool.interrupt()
     assert re.search(
         r"atoll run: PE [01] is between calls of the pool, and PE [01] waits for it in barrier", said
     )
