@@ -332,9 +332,10 @@ TEST_P(Heap, WrongFreesAreNamed) {
                      [&] { job.free(block + 100); });
         expect_error(ErrorCode::not_symmetric, {"free", "not in this PE's heap"}, [&] { job.free(&local); });
         expect_error(ErrorCode::not_symmetric, {"realloc", "inside"}, [&] { job.realloc(block + 64, 10); });
+        const detail::Slot right = job.state().topology().host_slot(right_of(job));
         if (job.n_pes() > 1 && job.shared().n_pes() == job.n_pes())
             expect_error(ErrorCode::not_symmetric, {"not in this PE's heap"},
-                         [&] { job.free(job.context().ptr(block, right_of(job))); });
+                         [&] { job.free(job.context().window().at(block, right)); });
         job.free(block);
         expect_error(ErrorCode::use_after_free, {"freed already"}, [&] { job.free(block); });
         expect_error(ErrorCode::use_after_free, {"realloc"}, [&] { job.realloc(block, 10); });
