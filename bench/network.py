@@ -185,7 +185,7 @@ def main() -> None:
     prefix = f"ab{os.getpid() % 100000}"
     atoll = options.build / "bin" / "atoll"
     settings = {"ATOLL_TRANSPORT": "ucx"}
-    by_hosts = "ATOLL_HOST_ID" in output(atoll, "info")
+    by_hosts = "ATOLL_HOST_ID" in output(atoll, "info", "--json")
     if by_hosts:  # otherwise both share a window, through which barriers go
         settings["ATOLL_HOST_ID"] = NAMES
     where = machine()

@@ -62,7 +62,7 @@ torch_modules() {
             folders+=("$("$(python_here "$name")" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')") || return 1
         fi
     done
-    rm -rf "$prebuilt" && "$python" packaging/torch_modules.py --machine "$machine" "$prebuilt" "$torch" "$root" "${folders[@]}"
+    "$python" packaging/torch_modules.py --machine "$machine" "$prebuilt" "$torch" "$root" "${folders[@]}"
 }
 
 make_wheel() {
@@ -208,12 +208,10 @@ make_and_try() {
     [[ $headers != *t ]] || check "${headers#*/} $machine" free_threaded "${headers%/*}" "${headers#*/}" "$machine"
     [ "$checked" -eq 0 ] || return 0
     check "$tag $machine: Python's headers" python_headers
-    mkdir -p "$prebuilt"
-    if [ "$modules" = - ]; then
-        rm -rf "$prebuilt"
-    elif [ -e build/torch/packages ]; then
+    rm -rf "$prebuilt" && mkdir -p "$prebuilt"
+    if [ "$modules" != - ] && [ -e build/torch/packages ]; then
         check "$tag $machine: modules for PyTorch" torch_modules
-    else
+    elif [ "$modules" != - ]; then
         skip "$tag $machine: modules for PyTorch" "needs build/torch (scripts/setup.sh torch)"
     fi
     check "$tag $machine" make_wheel

@@ -247,7 +247,7 @@ def version() -> str:
 def info() -> dict[str, Any]:
     """Return the state of this PE's job and memory as a dictionary. Local; works before init().
 
-    `atoll info` prints the settings and the machine's features.
+    `atoll info --settings` prints the settings and the machine's features.
 
     Returns
     -------

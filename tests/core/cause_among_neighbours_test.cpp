@@ -44,6 +44,13 @@ TEST_F(CauseAmongNeighbours, AnElementOfAnotherPe) {
     EXPECT_EQ(cause().find("waits for an element"), std::string::npos) << cause();
 }
 
+/// A pipeline with a place for each item. PE 2 waits for an item that PE 1 has left out.
+TEST_F(CauseAmongNeighbours, AnItemLeftOutIsNotAnotherPesElement) {
+    for (int from = 0; from < 3; ++from) signal(from, from + 1, 1, false, 72);
+    signal(0, 1, 1);
+    EXPECT_EQ(cause().find("waits for an element"), std::string::npos) << cause();
+}
+
 /// PE 2 went on to a call of a second team. Two members of the first wait for it, and one PE waits in the
 /// world's call.
 TEST_F(CauseAmongTeams, MostWaitForOneOfTwoPes) {

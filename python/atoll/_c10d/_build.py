@@ -13,6 +13,7 @@ import hashlib
 import importlib.machinery
 import importlib.util
 import os
+import platform
 import shutil
 import stat
 import subprocess
@@ -50,19 +51,22 @@ def load() -> Any:
     import torch
 
     version = _check_version(torch.__version__)
-    abi = str(sysconfig.get_config_var("SOABI"))
+    abi = sysconfig.get_config_var("SOABI") or f"cpython-{platform.machine()}"
+    broken = ""
     shipped = PREBUILT / folder_name(version, abi) / file_name(abi)
     if shipped.is_file():
         try:
             return _loaded(shipped)
         except ImportError as error:  # such as one for a newer C++ runtime than this system's
-            print(f"atoll: {shipped} cannot be loaded, so it is compiled here: {error}", file=sys.stderr)
+            broken = f"atoll: {shipped} cannot be loaded, so it is compiled here: {error}"
     folder = _cache() / folder_name(version, abi, os.environ.get("CXX", ""))
     file = folder / file_name(abi)
     if not file.is_file():
         folder.mkdir(mode=0o700, exist_ok=True)
         with _builder(folder / "lock", version):
             if not file.is_file():
+                if broken:
+                    print(broken, file=sys.stderr)
                 _compile(Path(torch.__file__).parent, file, version)
     return _loaded(file)
 
@@ -122,8 +126,7 @@ def folder_name(version: str, abi: str, compiler: str = "") -> str:
     for name in ("groups.h", "symmetric.h"):
         digest.update((_include() / "atoll" / name).read_bytes())
     digest.update(compiler.encode())
-    machine = abi.split("-")[2]
-    return f"torch-{version}-{abi}-{machine}-{digest.hexdigest()[:16]}"
+    return f"torch-{version}-{abi}-{digest.hexdigest()[:16]}"
 
 
 def _cache_folder() -> Path:

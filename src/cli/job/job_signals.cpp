@@ -35,6 +35,7 @@ void Job::on_signals() {
                 group_->signal(SIGCONT);
                 if (terminal_) terminal_->resume();
                 if (somebody_joined_) stall_.restart(now());
+                sleep_.restart(now());
                 break;
             case SIGWINCH:
                 if (output_) output_->follow_window();
@@ -97,10 +98,12 @@ void Job::check_stall() {
                     " (ATOLL_STALL_WARN); what the PEs are doing");
     } else if (sleep_.is_due(now())) {
         const bool is_over = sleep_.update(board_.all_doing(false), now());
-        if (!is_over && !sleep_.should_ask()) return;
+        if (!is_over && !sleep_.should_ask(now())) return;
         // PEs that do not wait in a call may do so in a loop of tests, or for the next call of a pool.
-        const std::vector<common::PeDoing> doing = doing_with_sites(board_);
-        const std::string text = is_over ? sleep_.text() : sleep_.answered(doing);
+        const std::vector<common::PeDoing> doing =
+            doing_with_sites(board_, is_over ? most_asked : static_cast<std::size_t>(n_pes_));
+        std::string text = sleep_.answered(doing);
+        if (text.empty() && is_over) text = sleep_.text();
         if (text.empty()) return;
         print_table(text + "; what the PEs are doing", doing);
         if (waits_of(doing).others.empty()) stall_.dismiss();

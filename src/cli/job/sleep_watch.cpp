@@ -15,13 +15,14 @@ bool SleepWatch::update(const std::vector<common::PeDoing>& doing, double now_s)
     const bool is_still = waits.any && !waits.others.empty() && !waits.has_absent;
     bool may_sleep = is_still;
     std::uint64_t picture = waits.picture;
-    bool runs = false;
-    is_stopped_ = false;
+    is_stopped_ = runs_ = false;
+    all_run_ = true;
     for (const int pe : waits.others) {
         const char process = doing[static_cast<std::size_t>(pe)].process;
         may_sleep =
             may_sleep && (process == 'S' || process == 'R' || process == 'T');  // not if it reads a disk
-        runs = runs || process == 'R';
+        runs_ = runs_ || process == 'R';
+        all_run_ = all_run_ && process == 'R';
         is_stopped_ = is_stopped_ || process == 'T';
         picture = picture * 31 + static_cast<std::uint64_t>(pe) + 1;
     }
@@ -30,7 +31,7 @@ bool SleepWatch::update(const std::vector<common::PeDoing>& doing, double now_s)
     was_asked_ = was_asked_ && waited_s_ > 0;
     const double slept_s = sleep_.seconds(doing, picture, may_sleep, now_s);
     checks_ = slept_s > 0 ? checks_ + 1 : 0;
-    running_ = slept_s > 0 ? running_ + (runs ? 1 : 0) : 0;
+    running_ = slept_s > 0 ? running_ + (runs_ ? 1 : 0) : 0;
     // On a busy machine a computing PE may get less of a CPU than one that sleeps in short pieces.
     const bool computes = 2 * running_ > checks_;
     is_asleep_ = slept_s > 0 && slept_s >= sleep_s_ && !computes;
@@ -38,10 +39,18 @@ bool SleepWatch::update(const std::vector<common::PeDoing>& doing, double now_s)
     return warned_;
 }
 
-bool SleepWatch::should_ask() {
+bool SleepWatch::should_ask(double now_s) {
     if (warned_ || was_asked_ || waited_s_ == 0 || waited_s_ < ask_s_) return false;
+    if (!is_pool_ && (!all_run_ || now_s < may_ask_s_)) return false;
     was_asked_ = true;
+    // A loop of tests shows itself for a while after the question, which begins another standstill.
+    may_ask_s_ = now_s + 2 * work_s_;
     return true;
+}
+
+void SleepWatch::restart(double now_s) {
+    sleep_.restart(now_s);
+    waits_.restart(now_s);
 }
 
 std::string SleepWatch::answered(const std::vector<common::PeDoing>& doing) {
@@ -67,7 +76,10 @@ std::string SleepWatch::unchanged_text(double limit_s) const {
 std::string SleepWatch::text() const {
     const bool one = others_.size() == 1;
     const std::string pes = "PE " + common::pe_ranges(others_);
-    if (!is_asleep_) return pes + (one ? " works" : " work") + " outside Atoll" + unchanged_text(work_s_);
+    if (!is_asleep_) {
+        const std::string verb = runs_ ? (one ? " works" : " work") : (one ? " is" : " are");
+        return pes + verb + " outside Atoll" + unchanged_text(work_s_);
+    }
     return pes +
            (is_stopped_ ? (one ? " is stopped" : " are stopped or sleep outside Atoll")
                         : (one ? " sleeps outside Atoll" : " sleep outside Atoll")) +

@@ -19,16 +19,21 @@ class SleepWatch {
     SleepWatch(double stall_warn_s, bool has_terminal, bool is_pool)
         : sleep_s_(stall_warn_s * (has_terminal ? work_times : times)),
           work_s_(stall_warn_s * work_times),
-          ask_s_(stall_warn_s * (is_pool ? 1 : times)) {}
+          ask_s_(stall_warn_s * (is_pool ? 1 : times)),
+          is_pool_(is_pool) {}
 
     bool is_due(double now_s) const { return sleep_s_ > 0 && !warned_ && now_s >= next_s_; }
     /// True once: when some PEs have waited for the limit without progress, while all others slept. Or for
     /// the limit of work, whatever the others did.
     bool update(const std::vector<common::PeDoing>& doing, double now_s);
-    /// True once for each standstill: the PEs elsewhere should be asked for their places. They may wait in a
-    /// loop of tests or between calls of a pool.
-    bool should_ask();
-    /// `doing` is the answer. Returns what a report says; empty if some PE may be at work.
+    /// True if the PEs elsewhere should be asked for their places: they may wait in a loop of tests or
+    /// between calls of a pool. It is true once for each standstill, and seldom again outside a pool. All of
+    /// these PEs use a CPU then, since the question would cut the sleep of a C program short. PEs of a pool
+    /// resume it.
+    bool should_ask(double now_s);
+    /// Call when the job was stopped for some time, which does not count.
+    void restart(double now_s);
+    /// `doing` is the answer of all. Returns what a report says; empty if some PE may be at work.
     std::string answered(const std::vector<common::PeDoing>& doing);
     /// "PE 3 sleeps outside Atoll, and the waits of the others have not changed for 12 s (…)", after `update`
     /// was true.
@@ -43,12 +48,15 @@ class SleepWatch {
     std::string unchanged_text(double limit_s) const;
 
     double sleep_s_, work_s_, ask_s_;
-    double next_s_ = 0;
+    bool is_pool_;
+    double next_s_ = 0, may_ask_s_ = 0;
     Standstill sleep_{{most_waiting_share, most_share, least_cpu_s}};
     Standstill waits_{{most_waiting_share, any_share, least_cpu_s}};
     double waited_s_ = 0;
     std::vector<int> others_;
-    bool is_stopped_ = false;       ///< one of them
+    bool is_stopped_ = false;  ///< one of them
+    bool runs_ = false;        ///< one of them used a CPU at the last check
+    bool all_run_ = false;
     int checks_ = 0, running_ = 0;  ///< since the standstill began: all, and those that found one running
     bool is_asleep_ = false, was_asked_ = false, warned_ = false;
 };

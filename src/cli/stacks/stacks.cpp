@@ -292,7 +292,7 @@ void show_polls(const common::BoardView& board, const std::vector<int>& asked,
 
 }  // namespace
 
-std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board) {
+std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board, std::size_t most) {
     std::vector<common::PeDoing> doing = settled(board);
     std::vector<int> elsewhere;
     for (std::size_t pe = 0; pe < doing.size(); ++pe) {
@@ -300,7 +300,6 @@ std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board) {
         if (doing[pe].state == common::PeState::running && !doing[pe].waits && is_running)
             elsewhere.push_back(static_cast<int>(pe));
     }
-    constexpr std::size_t most = 16;  // a report names few PEs, and each of them is interrupted
     if (elsewhere.size() > most) elsewhere.resize(most);
     constexpr double patience_s = 0.3;
     const std::vector<PeStacks> stacks = read_stacks(board, elsewhere, patience_s, true);

@@ -476,8 +476,9 @@ void warn_about_unknown_names() {
         if (name.rfind("ATOLL_", 0) != 0 || is_internal(name)) continue;
         if (std::find(known.begin(), known.end(), name) != known.end()) continue;
         const std::string nearest = nearest_name(name, known);
-        warning += "atoll: " + name + " is set, but Atoll has no such setting" +
-                   (nearest.empty() ? " (atoll info lists them)\n" : "; did you mean " + nearest + "?\n");
+        warning +=
+            "atoll: " + name + " is set, but Atoll has no such setting" +
+            (nearest.empty() ? " (atoll info --settings lists them)\n" : "; did you mean " + nearest + "?\n");
     }
     if (!warning.empty() && !warned.exchange(true)) std::fputs(warning.c_str(), stderr);
 }

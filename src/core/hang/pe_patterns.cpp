@@ -3,6 +3,8 @@
 #include "core/hang/wait_graph.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -39,6 +41,19 @@ std::set<std::pair<int, int>> pairs_in_block(const Known& known) {
     return pairs;
 }
 
+/// True if each place of the awaited one's allocation has been updated by one PE: a row for each writer. In a
+/// pipeline, where an item has its place on all PEs, several PEs update it.
+bool has_writers_of_their_own(const Known& known) {
+    const common::WaitCopy& wait = known.wait();
+    std::map<std::uint64_t, int> writers;
+    for (int pe = 0; pe < known.n_pes(); ++pe)
+        for (const UpdateSeen& seen : known.of(pe))
+            if (seen.place - wait.block_begin < wait.block_bytes &&
+                writers.emplace(seen.place, pe).first->second != pe)
+                return false;
+    return true;
+}
+
 std::optional<int> usual_distance(const Known& known, const std::vector<Sent>& all) {
     std::map<int, int> counts;
     for (const Sent& sent : all) ++counts[distance_of(known, sent)];
@@ -71,7 +86,7 @@ WordUpdates word_of_another(const Known& known) {
         return distance_of(known, {pair.first, pair.second}) == distance;
     });
     const int usual = (known.waiting() - distance + known.n_pes()) % known.n_pes();
-    if (!is_rule || !pairs.contains({usual, known.waiting()})) return {};
+    if (!is_rule || !pairs.contains({usual, known.waiting()}) || !has_writers_of_their_own(known)) return {};
     return fault(known.waiting(), "waits for an element that PE " + std::to_string(writer) + " " +
                                       known.verb() + " on PE " + std::to_string(reader) + ", where PE " +
                                       std::to_string(usual) + " " + known.verb() + " others on PE " +

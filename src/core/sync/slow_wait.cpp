@@ -284,7 +284,8 @@ void SlowWait::check_exited() {
         exited_since_ns_ = common::now_ns();
         return;
     }
-    if (!exited.is_final(exited_since_ns_)) return;
+    const bool runs_out = deadline_ns_ != 0 && common::now_ns() >= deadline_ns_;
+    if (!runs_out && !exited.is_final(exited_since_ns_)) return;
     // Its own init ends only after all PEs have begun theirs.
     const bool initialized = std::strcmp(reason_.operation, "init") != 0;
     throw Error(ErrorCode::pe_died, exited.text(initialized) + std::string(core::cannot_end) +
