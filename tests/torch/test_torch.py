@@ -457,7 +457,7 @@ print(_build.load().__file__)
 """
 
 
-def test_a_module_that_a_wheel_brings_is_loaded_and_a_broken_one_is_compiled(tmp_path: Path) -> None:
+def test_a_module_that_a_wheel_brings_is_loaded_and_a_broken_one_is_not(tmp_path: Path) -> None:
     shipped, made = run("-c", SHIPPED, str(tmp_path)).stdout.split()
     assert shipped != made
     Path(shipped).parent.mkdir()
@@ -470,7 +470,7 @@ def test_a_module_that_a_wheel_brings_is_loaded_and_a_broken_one_is_compiled(tmp
     Path(shipped).write_text("This is no module.")
     done = run("-c", SHIPPED, str(tmp_path))
     assert done.stdout.split() == [shipped, made], done.stderr
-    assert "cannot be loaded, so it is compiled here: " in done.stderr
+    assert "cannot be loaded" not in done.stderr  # only the rank that compiles says so
 
 
 def test_a_cache_that_others_may_write_is_refused(tmp_path: Path) -> None:
