@@ -243,12 +243,16 @@ def test_outside_tmux_a_server_of_its_own_starts(tmp_path: Path, tmux: list[Tmux
     command = f"env -u TMUX WORD=bread TMUX_TMPDIR={tmp_path} {launcher()} run -n 2 --tmux {program}"
     server = Tmux(tmp_path, ["sh", "-c", f"{command}; echo back; sleep 1000"])
     tmux.append(server)
-    (title,) = server.panes()
-    deadline = time.monotonic() + HANG_GUARD
-    while not {"word bread 0", "word bread 1"} <= set(
-        re.findall(r"word bread \d", "".join(server.panes().values()))
-    ):
-        assert time.monotonic() < deadline, server.panes()
-        time.sleep(0.1)
-    assert title in server.panes() or server.panes()
+    try:
+        (title,) = server.panes()
+        deadline = time.monotonic() + HANG_GUARD
+        while not {"word bread 0", "word bread 1"} <= set(
+            re.findall(r"word bread \d", "".join(server.panes().values()))
+        ):
+            assert time.monotonic() < deadline, server.panes()
+            time.sleep(0.1)
+        assert title in server.panes() or server.panes()
+    finally:  # the job's own server outlives the terminal
+        for socket in tmp_path.glob("tmux-*/atoll-*"):
+            subprocess.run(["tmux", "-S", str(socket), "kill-server"], check=False)
     assert os.environ.get("WORD") is None
