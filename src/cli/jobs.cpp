@@ -133,6 +133,16 @@ RunningJob RunningJob::of(const std::string& number) {
     return RunningJob(pid);
 }
 
+RunningJob RunningJob::only(const char* usage) {
+    std::vector<RunningJob> jobs = all();
+    if (jobs.size() == 1) return std::move(jobs.front());
+    if (jobs.empty()) throw UsageError("no job of yours runs on this host; usage: " + std::string(usage));
+    std::string numbers;
+    for (const RunningJob& job : jobs) numbers += (numbers.empty() ? "" : ", ") + std::to_string(job.pid());
+    throw UsageError("several jobs of yours run on this host: " + numbers + "; usage: " + usage +
+                     ", and `atoll ps` shows their programs");
+}
+
 namespace {
 
 /// The command of a process, without the folders of its first word: "python3 solver.py --steps 5". Empty if
@@ -174,7 +184,9 @@ int ps_command(const std::vector<std::string>& arguments) {
 }
 
 int stacks_command(const std::vector<std::string>& arguments) {
-    const RunningJob job = RunningJob::of(only_argument(arguments, "atoll stacks JOB"));
+    constexpr const char* usage = "atoll stacks [JOB]";
+    const RunningJob job =
+        arguments.empty() ? RunningJob::only(usage) : RunningJob::of(only_argument(arguments, usage));
     std::printf("%s\n\n",
                 core::report_of(doing_with_sites(job.board()), "what the PEs are doing", "").c_str());
     constexpr double patience_s = 2;
@@ -188,13 +200,14 @@ int stacks_command(const std::vector<std::string>& arguments) {
 }
 
 int record_command(const std::vector<std::string>& arguments) {
-    const std::string& what = only_argument(arguments, "atoll record JOB|FILE");
-    if (number_of(what) == 0 && access(what.c_str(), F_OK) == 0) {
+    constexpr const char* usage = "atoll record [JOB|FILE]";
+    const std::string what = arguments.empty() ? "" : only_argument(arguments, usage);
+    if (!what.empty() && number_of(what) == 0 && access(what.c_str(), F_OK) == 0) {
         each_line(read_perfetto(what), [](const std::string& line) { std::puts(line.c_str()); });
         check_stdout();
         return 0;
     }
-    const RunningJob job = RunningJob::of(what);
+    const RunningJob job = arguments.empty() ? RunningJob::only(usage) : RunningJob::of(what);
     for (int pe = 0; pe < job.board().n_pes(); ++pe)
         for (const common::EventCopy& event : common::read_events(job.board().events(pe)))
             std::puts(common::event_json(pe, event).c_str());

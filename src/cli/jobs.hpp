@@ -26,6 +26,8 @@ class RunningJob {
     static std::vector<RunningJob> all();
     /// The job of a launcher's or a PE's process number. Throws UsageError.
     static RunningJob of(const std::string& number);
+    /// The only job of `all`. Throws UsageError if there are others, or none.
+    static RunningJob only(const char* usage);
 
   private:
     int pid_;
@@ -34,7 +36,7 @@ class RunningJob {
     common::BoardView board_;
 };
 
-/// `atoll ps`, `atoll top [JOB]`, `atoll stacks JOB` and `atoll record JOB|FILE`.
+/// `atoll ps`, `atoll top [JOB]`, `atoll stacks [JOB]` and `atoll record [JOB|FILE]`.
 int ps_command(const std::vector<std::string>& arguments);
 int top_command(const std::vector<std::string>& arguments);
 int stacks_command(const std::vector<std::string>& arguments);

@@ -413,6 +413,20 @@ def test_a_job_that_is_none(hanging: Start) -> None:
         assert done.returncode == 2 and reason in done.stderr, done.stderr
 
 
+def test_without_a_number_the_only_job_is_taken_and_several_are_listed(hanging: Start) -> None:
+    """Jobs of other tests may run, too."""
+    job = hanging(BEGIN + "if me == 0: atoll.barrier_all()\nwhile True: pass", 2)
+    job.asked_until(r"PE 1 is in its own code")
+    for command in ("stacks", "record"):
+        done = subprocess.run([launcher(), command], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            assert "barrier" in done.stdout
+        else:
+            assert done.returncode == 2
+            numbers = re.findall(r"\d+", done.stderr.split("run on this host: ")[1].split(";")[0])
+            assert str(job.job.pid) in numbers and len(numbers) > 1, done.stderr
+
+
 def told(*arguments: str) -> str:
     """Return the output of a command of atoll."""
     command = [launcher(), *arguments]
