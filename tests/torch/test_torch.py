@@ -470,7 +470,7 @@ def test_a_module_that_a_wheel_brings_is_loaded_and_a_broken_one_is_not(tmp_path
     Path(shipped).write_text("This is no module.")
     done = run("-c", SHIPPED, str(tmp_path))
     assert done.stdout.split() == [shipped, made], done.stderr
-    assert "cannot be loaded" not in done.stderr  # only the rank that compiles says so
+    assert "cannot be loaded" not in done.stderr  # only the rank that compiles reports it
 
 
 def test_a_cache_that_others_may_write_is_refused(tmp_path: Path) -> None:
