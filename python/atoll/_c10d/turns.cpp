@@ -20,21 +20,33 @@ constexpr int most_orders = 8;
 
 thread_local std::vector<const Turn*> turns_here;
 
+/// Futures are destroyed without the mutex. The end of their callbacks releases the GIL now and then, and
+/// those who take the mutex hold the GIL.
 class Origins {
   public:
     void add(const FuturePtr& future, const Origin& origin) {
+        std::vector<Known> dropped;
+        Known made{c10::weak_intrusive_ptr<c10::ivalue::Future>(future), origin.completions, origin.depth};
         const std::lock_guard lock(mutex_);
         if (known_.size() >= limit_) {
-            std::erase_if(known_, [](const auto& entry) { return entry.second.future.expired(); });
+            dropped.reserve(known_.size());
+            std::erase_if(known_, [&](auto& entry) {
+                const bool is_over = entry.second.future.expired();
+                if (is_over) dropped.push_back(std::move(entry.second));
+                return is_over;
+            });
             limit_ = std::max<std::size_t>(64, 2 * known_.size());
         }
-        known_.insert_or_assign(future.get(), Known{c10::weak_intrusive_ptr<c10::ivalue::Future>(future),
-                                                    origin.completions, origin.depth});
+        const auto [it, is_new] = known_.try_emplace(future.get(), made);
+        if (!is_new) std::swap(it->second, made);
     }
     std::optional<Origin> find(const FuturePtr& future) {
+        FuturePtr found;
         const std::lock_guard lock(mutex_);
         const auto it = known_.find(future.get());
-        if (it == known_.end() || it->second.future.lock() != future) return std::nullopt;
+        if (it == known_.end()) return std::nullopt;
+        found = it->second.future.lock();
+        if (found != future) return std::nullopt;
         Origin origin{it->second.completions.lock(), it->second.depth};
         if (!origin.completions) return std::nullopt;
         return origin;

@@ -147,10 +147,16 @@ class AtollWork : public c10d::Work {
     }
 
     c10::intrusive_ptr<c10::ivalue::Future> getFuture() override {
+        {
+            const std::lock_guard lock(state_);
+            if (future_) return future_;
+        }
+        // Without the mutex: the end of an older future may release the GIL.
+        auto made = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+        if (is_ordered()) note_origin(made, {completions_, depth_});
         const std::lock_guard lock(state_);
         if (!future_) {
-            future_ = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
-            if (is_ordered()) note_origin(future_, {completions_, depth_});
+            future_ = std::move(made);
             if (over_.load()) {
                 is_claimed_ = true;
                 mark(*future_);
@@ -185,14 +191,15 @@ class AtollWork : public c10d::Work {
                job_.type != OpType::RECVANYSOURCE;
     }
     void settle(std::exception_ptr failure) {
+        // Without the mutex: the end of a tensor may need the GIL, which a thread in getFuture holds.
+        job_.kept.clear();
+        job_.finish = nullptr;
+        if (job_.ended) job_.ended();
+        job_.ended = nullptr;
         Completions::PlacePtr place;
         {
             const std::lock_guard lock(state_);
             failure_ = std::move(failure);
-            job_.kept.clear();
-            job_.finish = nullptr;
-            if (job_.ended) job_.ended();
-            job_.ended = nullptr;
             if (future_.defined()) {
                 if (!place_) place_ = completions_->reserve(depth_);
                 place = place_;
