@@ -97,19 +97,19 @@ def main() -> int:
     given = parser.parse_args()
     version = version_of(given.torch)
     runtime = given.sysroot / "usr" / "lib" / f"{given.machine}-linux-gnu" / "libstdc++.so.6"
-    for headers in given.headers:
-        abi = abi_of(headers, given.machine)
-        target = given.out / _build.folder_name(version, abi) / _build.file_name(abi)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory() as folder:
-            source = _build.write_source(Path(folder) / "all.cpp")
-            libraries = [str(runtime), "-lm", "-lgcc_s", "-lgcc", "-lc", "-lgcc"]
-            compiler = compiler_of(given.sysroot, given.machine)
+    libraries = [str(runtime), "-lm", "-lgcc_s", "-lgcc", "-lc", "-lgcc"]
+    compiler = compiler_of(given.sysroot, given.machine)
+    with tempfile.TemporaryDirectory() as folder:
+        source = _build.write_source(Path(folder) / "all.cpp")
+        for headers in given.headers:
+            abi = abi_of(headers, given.machine)
+            target = given.out / _build.folder_name(version, abi) / _build.file_name(abi)
+            target.parent.mkdir(parents=True, exist_ok=True)
             line = _build.command(given.torch, source, target, libraries, str(headers), compiler)
             done = subprocess.run(line, check=False).returncode
-        if done != 0:
-            return done
-        print(f"{target.relative_to(given.out)}: {target.stat().st_size / 2**20:.1f} MiB")
+            if done != 0:
+                return done
+            print(f"{target.relative_to(given.out)}: {target.stat().st_size / 2**20:.1f} MiB")
     return 0
 
 

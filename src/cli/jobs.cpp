@@ -183,10 +183,18 @@ int ps_command(const std::vector<std::string>& arguments) {
     return 0;
 }
 
+namespace {
+
+/// The job that a command names, or the only one.
+RunningJob job_of(const std::vector<std::string>& arguments, const char* usage) {
+    return arguments.empty() ? RunningJob::only(usage) : RunningJob::of(only_argument(arguments, usage));
+}
+
+}  // namespace
+
 int stacks_command(const std::vector<std::string>& arguments) {
     constexpr const char* usage = "atoll stacks [JOB]";
-    const RunningJob job =
-        arguments.empty() ? RunningJob::only(usage) : RunningJob::of(only_argument(arguments, usage));
+    const RunningJob job = job_of(arguments, usage);
     std::printf("%s\n\n",
                 core::report_of(doing_with_sites(job.board()), "what the PEs are doing", "").c_str());
     constexpr double patience_s = 2;
@@ -201,13 +209,12 @@ int stacks_command(const std::vector<std::string>& arguments) {
 
 int record_command(const std::vector<std::string>& arguments) {
     constexpr const char* usage = "atoll record [JOB|FILE]";
-    const std::string what = arguments.empty() ? "" : only_argument(arguments, usage);
-    if (!what.empty() && number_of(what) == 0 && access(what.c_str(), F_OK) == 0) {
-        each_line(read_perfetto(what), [](const std::string& line) { std::puts(line.c_str()); });
+    if (arguments.size() == 1 && number_of(arguments[0]) == 0 && access(arguments[0].c_str(), F_OK) == 0) {
+        each_line(read_perfetto(arguments[0]), [](const std::string& line) { std::puts(line.c_str()); });
         check_stdout();
         return 0;
     }
-    const RunningJob job = arguments.empty() ? RunningJob::only(usage) : RunningJob::of(what);
+    const RunningJob job = job_of(arguments, usage);
     for (int pe = 0; pe < job.board().n_pes(); ++pe)
         for (const common::EventCopy& event : common::read_events(job.board().events(pe)))
             std::puts(common::event_json(pe, event).c_str());

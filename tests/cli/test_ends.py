@@ -331,30 +331,25 @@ def test_stall_is_reported_once_and_the_job_goes_on(atoll, program):
     assert (job.returncode, err) == (0, "")
 
 
-def test_a_pe_that_sleeps_outside_is_reported_once(atoll, program):
-    path = program("pe.hello()\npe.publish_process()\nif pe.number == 0:\n    sys.stdin.read()\nelse:\n    pe.publish_wait('barrier', 0)\n    pe.get('go on')\n"
-                   "pe.put('go on', b'')\npe.finalize()\n")  # fmt: skip
-    job = atoll.start("run", "-n", 2, path, stdin=subprocess.PIPE, env={"ATOLL_STALL_WARN": "0.02"})
-    assert job.stderr.readline() == "atoll run: PE 0 is in its own code, and PE 1 waits for it in barrier.\n"
-    assert job.stderr.readline().startswith(
-        "atoll run: PE 0 sleeps outside Atoll, and the waits of the others have not changed for 0.2 s (ATOLL_STALL_WARN); "
-    )
-    assert job.stderr.readline() == "  PE 0: running, waits for nothing\n"
-    assert re.fullmatch(r"  PE 1: barrier, for PE 0 \(.* s\)\n", job.stderr.readline())
-    _, err = job.communicate("", timeout=60)
-    assert (job.returncode, err) == (0, "")
-
-
-def test_a_pe_that_works_outside_is_reported_later(atoll, program):
-    path = program("import select\npe.hello()\npe.publish_process()\nif pe.number == 0:\n    while not select.select([sys.stdin], [], [], 0)[0]: pass\n"
+@pytest.mark.parametrize(
+    ("outside", "reported"),
+    [
+        ("sys.stdin.read()", "sleeps outside Atoll, and the waits of the others have not changed for 0.2 s"),
+        (
+            "while not select.select([sys.stdin], [], [], 0)[0]: pass",
+            "works outside Atoll, and the waits of the others have not changed for 1 s",
+        ),
+    ],
+    ids=["sleeps", "works"],
+)
+def test_a_pe_that_is_long_outside_is_reported_once(atoll, program, outside, reported):
+    path = program(f"import select\npe.hello()\npe.publish_process()\nif pe.number == 0:\n    {outside}\n"
                    "else:\n    pe.publish_wait('barrier', 0)\n    pe.get('go on')\npe.put('go on', b'')\npe.finalize()\n")  # fmt: skip
     job = atoll.start("run", "-n", 2, path, stdin=subprocess.PIPE, env={"ATOLL_STALL_WARN": "0.02"})
     assert job.stderr.readline() == "atoll run: PE 0 is in its own code, and PE 1 waits for it in barrier.\n"
-    assert job.stderr.readline().startswith(
-        "atoll run: PE 0 works outside Atoll, and the waits of the others have not changed for 1 s (ATOLL_STALL_WARN); "
-    )
-    for _ in range(2):
-        job.stderr.readline()
+    assert job.stderr.readline().startswith(f"atoll run: PE 0 {reported} (ATOLL_STALL_WARN); ")
+    assert job.stderr.readline() == "  PE 0: running, waits for nothing\n"
+    assert re.fullmatch(r"  PE 1: barrier, for PE 0 \(.* s\)\n", job.stderr.readline())
     _, err = job.communicate("", timeout=60)
     assert (job.returncode, err) == (0, "")
 

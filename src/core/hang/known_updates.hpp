@@ -51,6 +51,10 @@ class Known {
     /// Both kinds.
     std::vector<common::UpdateSeen> all_of(int pe) const;
 
+    /// True for an update of the allocation that has the awaited word, on any PE.
+    bool is_in_block(const common::UpdateSeen& seen) const {
+        return seen.place - wait().block_begin < wait().block_bytes;
+    }
     static bool covers(const common::UpdateSeen& seen, std::uint64_t place) {
         const std::uint64_t bytes = seen.kind == common::UpdateKind::put ? seen.value : 1;
         return place >= seen.place && place - seen.place < bytes;

@@ -33,24 +33,20 @@ int distance_of(const Known& known, const Sent& sent) {
 
 /// The pairs of PEs of which the first has updated any word of the awaited one's allocation on the second.
 std::set<std::pair<int, int>> pairs_in_block(const Known& known) {
-    const common::WaitCopy& wait = known.wait();
     std::set<std::pair<int, int>> pairs;
     for (int pe = 0; pe < known.n_pes(); ++pe)
         for (const UpdateSeen& seen : known.of(pe))
-            if (seen.place - wait.block_begin < wait.block_bytes) pairs.insert({pe, seen.pe});
+            if (known.is_in_block(seen)) pairs.insert({pe, seen.pe});
     return pairs;
 }
 
 /// True if each place of the awaited one's allocation has been updated by one PE: a row for each writer. In a
 /// pipeline, where an item has its place on all PEs, several PEs update it.
 bool has_writers_of_their_own(const Known& known) {
-    const common::WaitCopy& wait = known.wait();
     std::map<std::uint64_t, int> writers;
     for (int pe = 0; pe < known.n_pes(); ++pe)
         for (const UpdateSeen& seen : known.of(pe))
-            if (seen.place - wait.block_begin < wait.block_bytes &&
-                writers.emplace(seen.place, pe).first->second != pe)
-                return false;
+            if (known.is_in_block(seen) && writers.emplace(seen.place, pe).first->second != pe) return false;
     return true;
 }
 

@@ -12,12 +12,11 @@ using common::UpdateSeen;
 
 /// The updates of other words of the same allocation.
 std::vector<Update> updates_beside(const Known& known) {
-    const common::WaitCopy& wait = known.wait();
     std::vector<Update> beside;
     for (int pe = 0; pe < known.n_pes(); ++pe)
         for (const UpdateSeen& seen : known.all_of(pe))
-            if (seen.pe == known.waiting() && seen.place - wait.block_begin < wait.block_bytes &&
-                !Known::covers(seen, wait.offset))
+            if (seen.pe == known.waiting() && known.is_in_block(seen) &&
+                !Known::covers(seen, known.wait().offset))
                 beside.push_back({pe, seen});
     return beside;
 }
