@@ -12,22 +12,25 @@ using bench::most;
 using bench::Word;
 using device::Team;
 
-__global__ void bare_flags(Word* mine, Word* theirs, int first, Word from, int rounds) {
+/// A ping-pong. Each half is bare, or a function of the library.
+template <bool BareStore, bool BareLoads>
+__global__ void flags(Team team, Word* mine, Word* theirs, Word from, int rounds) {
+    const auto send = [&](Word i) {
+        if (BareStore)
+            asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(theirs), "l"(i) : "memory");
+        else
+            device::p(team, mine, i, 1 - team.my_pe);
+    };
     for (Word i = from; i < from + rounds; ++i) {
-        if (first) asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(theirs), "l"(i) : "memory");
-        Word seen = 0;
-        do asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(seen) : "l"(mine) : "memory");
-        while (seen < i);
-        if (!first) asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(theirs), "l"(i) : "memory");
-    }
-}
-
-__global__ void flags(Team team, Word* flag, Word from, int rounds) {
-    const int peer = 1 - team.my_pe;
-    for (Word i = from; i < from + rounds; ++i) {
-        if (team.my_pe == 0) device::p(team, flag, i, peer);
-        device::signal_wait_until(team, flag, device::Compare::ge, i);
-        if (team.my_pe == 1) device::p(team, flag, i, peer);
+        if (team.my_pe == 0) send(i);
+        if (BareLoads) {
+            Word seen = 0;
+            do asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(seen) : "l"(mine) : "memory");
+            while (seen < i);
+        } else {
+            device::signal_wait_until(team, mine, device::Compare::ge, i);
+        }
+        if (team.my_pe == 1) send(i);
     }
 }
 
@@ -109,14 +112,17 @@ __global__ void gets(Team team, char* dst, const char* src, std::size_t bytes) {
 
 void measure(Bench& b) {
     const atl::Context& context = b.job.context();
-    const int peer = b.team.my_pe == 0 ? 1 : 0, first = b.team.my_pe == 0;
-    Word* theirs = context.ptr(b.flag(), peer);
-    b.one_way("bare", "flag one way", 8, [&](cudaStream_t s, Word from, int rounds) {
-        bare_flags<<<1, 1, 0, s>>>(b.flag(), theirs, first, from, rounds);
-    });
-    b.one_way("atoll", "flag one way (p, signal_wait_until)", 8, [&](cudaStream_t s, Word from, int rounds) {
-        flags<<<1, 1, 0, s>>>(b.team, b.flag(), from, rounds);
-    });
+    const int peer = b.team.my_pe == 0 ? 1 : 0;
+    const auto flags_by = [&](auto kernel) {
+        return [&b, peer, kernel](cudaStream_t s, std::size_t offset, Word from, int rounds) {
+            Word* mine = reinterpret_cast<Word*>(b.block + offset);
+            kernel<<<1, 1, 0, s>>>(b.team, mine, b.job.context().ptr(mine, peer), from, rounds);
+        };
+    };
+    b.one_way_of_flags("bare", "flag one way", flags_by(flags<true, true>));
+    b.one_way_of_flags("atoll", "flag one way (p, signal_wait_until)", flags_by(flags<false, false>));
+    b.one_way_of_flags("atoll", "flag one way (p, bare loads)", flags_by(flags<false, true>));
+    b.one_way_of_flags("atoll", "flag one way (bare store, signal_wait_until)", flags_by(flags<true, false>));
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{1024}, std::size_t{16384}}) {
         const unsigned threads = bytes < 1024 ? 32 : bytes == 1024 ? 64 : 1024;
         b.one_way("bare", "store, fence, flag, block", bytes, [&](cudaStream_t s, Word from, int rounds) {

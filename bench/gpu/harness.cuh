@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <vector>
 
 namespace bench {
@@ -25,8 +26,9 @@ inline void report(const char* side, const char* operation, std::size_t bytes, i
     std::printf(
         "{\"side\": \"%s\", \"op\": \"%s\", \"bytes\": %zu, \"pes\": %d, \"median_us\": %.4f, \"p10_us\": "
         "%.4f, "
-        "\"p90_us\": %.4f, \"gb_per_s\": %.2f}\n",
+        "\"p90_us\": %.4f, \"mean_us\": %.4f, \"gb_per_s\": %.2f}\n",
         side, operation, bytes, n_pes, median, us[us.size() / 10], us[us.size() - 1 - us.size() / 10],
+        std::accumulate(us.begin(), us.end(), 0.0) / static_cast<double>(us.size()),
         static_cast<double>(bytes) / median * 1e-3);
     std::fflush(stdout);
 }
@@ -46,6 +48,10 @@ struct Bench {
     template <class Launch>
     void one_way(const char* side, const char* operation, std::size_t bytes, Launch launch,
                  int rounds = 2000) {
+        const std::vector<double> us = times_one_way(launch, rounds);
+        if (job.my_pe() == 0) report(side, operation, bytes, job.n_pes(), us);
+    }
+    template <class Launch> std::vector<double> times_one_way(Launch launch, int rounds) {
         std::vector<double> us;
         for (int i = 0; i < batches + 2; ++i) {
             job.world().barrier();
@@ -54,7 +60,21 @@ struct Bench {
             epoch += rounds;
             if (i >= 2) us.push_back(total / rounds / 2);  // the first ones warm the clock
         }
-        if (job.my_pe() == 0) report(side, operation, bytes, job.n_pes(), us);
+        return us;
+    }
+    /// A ping-pong by flags at each of 16 places, since the way to a word depends on its address. The row's
+    /// median is over the medians of the places.
+    template <class Launch> void one_way_of_flags(const char* side, const char* operation, Launch launch) {
+        constexpr std::size_t places = 16, bytes_between = 4096 + 64;
+        std::vector<double> us;
+        for (std::size_t place = 0; place < places; ++place) {
+            const std::size_t offset = place * bytes_between;
+            std::vector<double> of_place = times_one_way(
+                [&](cudaStream_t s, Word from, int rounds) { launch(s, offset, from, rounds); }, 2000);
+            std::sort(of_place.begin(), of_place.end());
+            us.push_back(of_place[of_place.size() / 2]);
+        }
+        if (job.my_pe() == 0) report(side, operation, sizeof(Word), job.n_pes(), us);
     }
     template <class Launch> void bandwidth(const char* operation, std::size_t bytes, Launch launch) {
         std::vector<double> us;

@@ -134,10 +134,14 @@ TEST_P(Absence, ADeathIsFinalOnlyAfterTheTimeForItsExplanation) {
     ThreadJobOptions options;
     options.finalize = false;
     std::atomic<bool> is_done{false};  // a PE that ends writes its own state
+    std::atomic<int> n_synced{0};      // a PE that still waits in sync would report the false states below
     run(
         [&](Job& job) {
             job.world().sync();
+            ++n_synced;
+            n_synced.notify_all();
             if (job.my_pe() != 0) return is_done.wait(false);
+            for (int n = n_synced; n < job.n_pes(); n = n_synced) n_synced.wait(n);
             constexpr std::uint64_t hour_ns = 3'600'000'000'000;
             const int last = job.n_pes() - 1;
             job.state().board().set_state(last, common::PeState::died);

@@ -109,6 +109,7 @@ ATOLL_ANYWHERE void signal_wait_until(const Team& team, const T* signal, Compare
                                 detail::bits_of(T(value)));
     if (scope.rank() == 0) {
         const detail::Call call{Operation::signal_wait_until, tag, bound_ns};
+        signal = detail::kept_in_register(signal);
         detail::spin(
             team, [&] { return detail::compare(load_acquire(signal), cmp, value); },
             [&] { return detail::waiting(team.control, call, signal, cmp, value); });

@@ -164,17 +164,26 @@ ATOLL_ANYWHERE inline void rest(unsigned polls) {
 #endif
 }
 
+/// Returns the address, and lets no compiler load it again from the kernel's parameters in each round of a
+/// loop.
+template <class T> ATOLL_ANYWHERE T* kept_in_register(T* address) {
+#if defined(__CUDA_ARCH__)
+    asm("" : "+l"(address));
+#endif
+    return address;
+}
+
 /// Waits until `seen()`; `describe()` makes the Report of this wait if it does not end. The slow path gets
 /// its values by copy and is out of line, so that the team stays in registers. The loop is short: the
 /// instructions after it are still fetched when the word arrives.
 template <class Seen, class Describe>
 ATOLL_ANYWHERE void spin(const Team& team, Seen seen, Describe describe) {
-    unsigned polls = 0;
     unsigned long long since = 0;
-    ATOLL_ROLLED while (!seen()) {
-        rest(polls);
-        if (__builtin_expect(++polls < polls_between_checks, 1)) continue;
-        polls = 0;
+    for (;;) {
+        ATOLL_ROLLED for (unsigned polls = 0; polls < polls_between_checks; ++polls) {
+            if (seen()) return;
+            rest(polls);
+        }
         since = check_job(team.control, describe(), since);
     }
 }
