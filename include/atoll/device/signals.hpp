@@ -109,9 +109,8 @@ ATOLL_ANYWHERE void signal_wait_until(const Team& team, const T* signal, Compare
                                 detail::bits_of(T(value)));
     if (scope.rank() == 0) {
         const detail::Call call{Operation::signal_wait_until, tag, bound_ns};
-        signal = detail::kept_in_register(signal);
-        detail::spin(
-            team, [&] { return detail::compare(load_acquire(signal), cmp, value); },
+        detail::spin_on(
+            team, signal, [&](T found) { return detail::compare(found, cmp, value); },
             [&] { return detail::waiting(team.control, call, signal, cmp, value); });
     }
     scope.sync();
@@ -125,8 +124,8 @@ ATOLL_ANYWHERE void signal_consume(const Team& team, T* signal, SameAs<T> n, Sco
     const detail::Traced traced(team, scope, Operation::signal_consume, -1, signal, 0, detail::bits_of(T(n)));
     if (scope.rank() == 0) {
         const detail::Call call{Operation::signal_consume, tag, bound_ns};
-        detail::spin(
-            team, [&] { return load_acquire(signal) >= n; },
+        detail::spin_on(
+            team, signal, [&](T found) { return found >= n; },
             [&] { return detail::waiting(team.control, call, signal, Compare::ge, n); });
         static_cast<void>(detail::fetch_add_at(signal, static_cast<T>(T{0} - n)));
     }

@@ -164,15 +164,6 @@ ATOLL_ANYWHERE inline void rest(unsigned polls) {
 #endif
 }
 
-/// Returns the address, and lets no compiler load it again from the kernel's parameters in each round of a
-/// loop.
-template <class T> ATOLL_ANYWHERE T* kept_in_register(T* address) {
-#if defined(__CUDA_ARCH__)
-    asm("" : "+l"(address));
-#endif
-    return address;
-}
-
 /// Waits until `seen()`; `describe()` makes the Report of this wait if it does not end. The slow path gets
 /// its values by copy and is out of line, so that the team stays in registers. The loop is short: the
 /// instructions after it are still fetched when the word arrives.
@@ -186,6 +177,15 @@ ATOLL_ANYWHERE void spin(const Team& team, Seen seen, Describe describe) {
         }
         since = check_job(team.control, describe(), since);
     }
+}
+
+/// Waits until `holds` the value of the word, with acquire order.
+template <class T, class Holds, class Describe>
+ATOLL_ANYWHERE void spin_on(const Team& team, const T* word, Holds holds, Describe describe) {
+    const T* const polled = hidden(word);
+    spin(
+        team, [&] { return holds(load_polled(polled)); }, describe);
+    acquire_polled();
 }
 
 }  // namespace detail

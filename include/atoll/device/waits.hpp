@@ -27,8 +27,11 @@ template <class T, class Values> struct Words {
     Values values;
 
     ATOLL_ANYWHERE bool counts(unsigned long long i) const { return !status || status[i] == 0; }
+    ATOLL_ANYWHERE bool satisfies(unsigned long long i, T found) const {
+        return compare(found, cmp, static_cast<T>(values[i]));
+    }
     ATOLL_ANYWHERE bool holds(unsigned long long i) const {
-        return compare(device::load_acquire(words + i), cmp, static_cast<T>(values[i]));
+        return satisfies(i, device::load_acquire(words + i));
     }
     /// The first included word, which reports name.
     ATOLL_ANYWHERE unsigned long long first() const {
@@ -70,8 +73,9 @@ ATOLL_ANYWHERE void wait_all(const Team& team, const Words<T, Values>& all, Scop
     const Traced traced(team, scope, call.operation, -1, all.words, 0, all.traced_value());
     for (unsigned long long i = scope.rank(); i < all.n; i += scope.size())
         if (all.counts(i))
-            spin(
-                team, [&] { return all.holds(i); }, [&] { return all.report(team, i, call); });
+            spin_on(
+                team, all.words + i, [&](T found) { return all.satisfies(i, found); },
+                [&] { return all.report(team, i, call); });
     scope.sync();
 }
 

@@ -4,6 +4,14 @@
 
 #include "atoll/device/control.hpp"
 
+/// 1 where a fence can acquire alone, which is cheap: a full fence also waits for this thread's stores.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && \
+    __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1208
+#define ATOLL_ACQUIRE_FENCE 1
+#else
+#define ATOLL_ACQUIRE_FENCE 0
+#endif
+
 namespace atl::device {
 inline namespace ATOLL_DEVICE_ROUTES {
 
@@ -35,6 +43,13 @@ ATOLL_ANYWHERE inline void hide(int& value) {
 #else
     static_cast<void>(value);
 #endif
+}
+/// Keeps an address in a register, also where the compiler could load it again from the kernel's parameters.
+template <class T> ATOLL_ANYWHERE T* hidden(T* address) {
+#if defined(__CUDA_ARCH__)
+    asm("" : "+l"(address));
+#endif
+    return address;
 }
 ATOLL_ANYWHERE inline void hide(long long& value) {
 #if defined(__CUDA_ARCH__)
@@ -151,6 +166,22 @@ template <class T> ATOLL_ANYWHERE T load_relaxed(const T* p) {
     T value;
     __atomic_load(const_cast<T*>(p), &value, __ATOMIC_RELAXED);
     return value;
+#endif
+}
+
+/// Loads a word that the caller polls, without order where `acquire_polled` gives it. An acquiring load
+/// discards the first-level cache at each poll, and such a wait lasts longer.
+template <class T> ATOLL_ANYWHERE T load_polled(const T* p) {
+#if ATOLL_ACQUIRE_FENCE
+    return load_relaxed(p);
+#else
+    return load_acquire(p);
+#endif
+}
+/// Gives acquire order to the earlier load_polled of this thread.
+ATOLL_ANYWHERE inline void acquire_polled() {
+#if ATOLL_ACQUIRE_FENCE
+    asm volatile("fence.acquire.sys;" ::: "memory");
 #endif
 }
 

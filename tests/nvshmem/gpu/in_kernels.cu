@@ -81,7 +81,7 @@ __device__ void move(Scope scope, typename F::T* a, typename F::T* b, typename F
         if (is_mine) check();
         nvshmemx_barrier_all_block();
         if (is_mine) a[i] = b[i] = number<T>(0);
-        __syncthreads();
+        nvshmemx_barrier_all_block();  // before the next PE writes a
     };
     if (is_mine) mine[i] = number<T>(me + i);
     nvshmemx_barrier_all_block();
