@@ -12,8 +12,10 @@ using bench::most;
 using bench::Word;
 using device::Team;
 
+enum class Loads { relaxed, acquiring, of_library };
+
 /// A ping-pong. Each half is bare, or a function of the library.
-template <bool BareStore, bool BareLoads>
+template <bool BareStore, Loads By>
 __global__ void flags(Team team, Word* mine, Word* theirs, Word from, int rounds) {
     const auto send = [&](Word i) {
         if (BareStore)
@@ -23,9 +25,12 @@ __global__ void flags(Team team, Word* mine, Word* theirs, Word from, int rounds
     };
     for (Word i = from; i < from + rounds; ++i) {
         if (team.my_pe == 0) send(i);
-        if (BareLoads) {
-            Word seen = 0;
+        Word seen = 0;
+        if (By == Loads::relaxed) {
             do asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(seen) : "l"(mine) : "memory");
+            while (seen < i);
+        } else if (By == Loads::acquiring) {
+            do asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(seen) : "l"(mine) : "memory");
             while (seen < i);
         } else {
             device::signal_wait_until(team, mine, device::Compare::ge, i);
@@ -119,10 +124,13 @@ void measure(Bench& b) {
             kernel<<<1, 1, 0, s>>>(b.team, mine, b.job.context().ptr(mine, peer), from, rounds);
         };
     };
-    b.one_way_of_flags("bare", "flag one way", flags_by(flags<true, true>));
-    b.one_way_of_flags("atoll", "flag one way (p, signal_wait_until)", flags_by(flags<false, false>));
-    b.one_way_of_flags("atoll", "flag one way (p, bare loads)", flags_by(flags<false, true>));
-    b.one_way_of_flags("atoll", "flag one way (bare store, signal_wait_until)", flags_by(flags<true, false>));
+    b.one_way_of_flags("bare", "flag one way", flags_by(flags<true, Loads::relaxed>));
+    b.one_way_of_flags("bare", "flag one way (acquiring loads)", flags_by(flags<true, Loads::acquiring>));
+    b.one_way_of_flags("atoll", "flag one way (p, signal_wait_until)",
+                       flags_by(flags<false, Loads::of_library>));
+    b.one_way_of_flags("atoll", "flag one way (p, bare loads)", flags_by(flags<false, Loads::relaxed>));
+    b.one_way_of_flags("atoll", "flag one way (bare store, signal_wait_until)",
+                       flags_by(flags<true, Loads::of_library>));
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{1024}, std::size_t{16384}}) {
         const unsigned threads = bytes < 1024 ? 32 : bytes == 1024 ? 64 : 1024;
         b.one_way("bare", "store, fence, flag, block", bytes, [&](cudaStream_t s, Word from, int rounds) {

@@ -339,7 +339,7 @@ def hooks_whose_callbacks_begin_operations(ranks: Ranks) -> None:
     hooks = {"PowerSGD": power.powerSGD_hook}
     if torch.torch_version.TorchVersion(torch.__version__) >= "2.15":  # before, it failed with gloo
         hooks["per tensor"] = quantization.quantization_pertensor_hook
-    for size in (2, 3):
+    for size in range(2, min(dist.get_world_size(), 3) + 1):
         made = [
             dist.new_group(list(range(size)), backend=backend, timeout=LIMIT) for backend in ("atoll", "gloo")
         ]

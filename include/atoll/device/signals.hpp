@@ -110,10 +110,8 @@ ATOLL_ANYWHERE void signal_wait_until(const Team& team, const T* signal, Compare
     if (scope.rank() == 0) {
         const detail::Call call{Operation::signal_wait_until, tag, bound_ns};
         detail::spin_on(
-            team, signal, [cmp, value](T found) { return detail::compare(found, cmp, value); },
-            [control = team.control, call, signal, cmp, value] {
-                return detail::waiting(control, call, signal, cmp, value);
-            });
+            team, signal, [&](T found) { return detail::compare(found, cmp, value); },
+            [&] { return detail::waiting(team.control, call, signal, cmp, value); });
     }
     scope.sync();
 }
@@ -127,10 +125,8 @@ ATOLL_ANYWHERE void signal_consume(const Team& team, T* signal, SameAs<T> n, Sco
     if (scope.rank() == 0) {
         const detail::Call call{Operation::signal_consume, tag, bound_ns};
         detail::spin_on(
-            team, signal, [n](T found) { return found >= n; },
-            [control = team.control, call, signal, n] {
-                return detail::waiting(control, call, signal, Compare::ge, n);
-            });
+            team, signal, [&](T found) { return found >= n; },
+            [&] { return detail::waiting(team.control, call, signal, Compare::ge, n); });
         static_cast<void>(detail::fetch_add_at(signal, static_cast<T>(T{0} - n)));
     }
     scope.sync();

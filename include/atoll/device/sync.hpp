@@ -74,15 +74,15 @@ template <class Scope = Thread> class Meeting {
             store_release(word, epoch_);
     }
     ATOLL_ANYWHERE void wait_for(int pe, const unsigned long long* word, Order order) const {
-        const auto describe = [control = team_.control, call = call_, word, epoch = epoch_, pe] {
-            return detail::waiting(control, call, word, Compare::ge, epoch, pe);
+        const auto describe = [&] {
+            return detail::waiting(team_.control, call_, word, Compare::ge, epoch_, pe);
         };
         if (order == Order::relaxed)
             detail::spin(
                 team_, [&] { return load_relaxed(word) >= epoch_; }, describe);
         else
             detail::spin_on(
-                team_, word, [epoch = epoch_](unsigned long long found) { return found >= epoch; }, describe);
+                team_, word, [&](unsigned long long found) { return found >= epoch_; }, describe);
     }
 
     const Team& team_;

@@ -179,30 +179,12 @@ ATOLL_ANYWHERE void spin(const Team& team, Seen seen, Describe describe) {
     }
 }
 
-/// The rest of a wait that has polled for long.
-template <class T, class Holds, class Describe>
-ATOLL_APART void spin_on_slowly(const Control* control, const T* word, Holds holds, Describe describe) {
-    unsigned long long since = 0;
-    for (;;) {
-        since = check_job(control, describe(), since);
-        ATOLL_ROLLED for (unsigned polls = 0; polls < polls_between_checks; ++polls) {
-            if (holds(load_polled(word))) return;
-            rest(polls);
-        }
-    }
-}
-
-/// Waits until `holds` the value of the word, with acquire order. Both functions are copied to the slow path,
-/// so that what they capture stays in registers until then.
+/// Waits until `holds` the value of the word, with acquire order.
 template <class T, class Holds, class Describe>
 ATOLL_ANYWHERE void spin_on(const Team& team, const T* word, Holds holds, Describe describe) {
     const T* const polled = hidden(word);
-    bool is_seen = false;
-    ATOLL_ROLLED for (unsigned polls = 0; !is_seen && polls < polls_between_checks; ++polls) {
-        rest(polls);
-        is_seen = holds(load_polled(polled));
-    }
-    if (__builtin_expect(!is_seen, 0)) spin_on_slowly(team.control, word, holds, describe);
+    spin(
+        team, [&] { return holds(load_polled(polled)); }, describe);
     acquire_polled();
 }
 

@@ -63,8 +63,8 @@ template <class T, class Values> struct Words {
     ATOLL_ANYWHERE unsigned long long traced_value() const {
         return n == 1 ? bits_of(static_cast<T>(values[0])) : 0;
     }
-    ATOLL_ANYWHERE Report report(const Control* control, unsigned long long i, const Call& call) const {
-        return waiting(control, call, words + i, cmp, static_cast<T>(values[i]));
+    ATOLL_ANYWHERE Report report(const Team& team, unsigned long long i, const Call& call) const {
+        return waiting(team.control, call, words + i, cmp, static_cast<T>(values[i]));
     }
 };
 
@@ -74,8 +74,8 @@ ATOLL_ANYWHERE void wait_all(const Team& team, const Words<T, Values>& all, Scop
     for (unsigned long long i = scope.rank(); i < all.n; i += scope.size())
         if (all.counts(i))
             spin_on(
-                team, all.words + i, [all, i](T found) { return all.satisfies(i, found); },
-                [control = team.control, all, i, call] { return all.report(control, i, call); });
+                team, all.words + i, [&](T found) { return all.satisfies(i, found); },
+                [&] { return all.report(team, i, call); });
     scope.sync();
 }
 
@@ -95,7 +95,7 @@ ATOLL_ANYWHERE unsigned long long wait_any(const Team& team, const Words<T, Valu
     if (scope.rank() == 0)
         spin(
             team, [&] { return (index = all.any(left)) != no_index || left == 0; },
-            [&] { return all.report(team.control, all.first(), call); });
+            [&] { return all.report(team, all.first(), call); });
     return scope.broadcast(index);
 }
 
@@ -113,7 +113,7 @@ ATOLL_ANYWHERE unsigned long long wait_some(const Team& team, const Words<T, Val
     if (scope.rank() == 0)
         spin(
             team, [&] { return (found = all.some(indices, left)) != 0 || left == 0; },
-            [&] { return all.report(team.control, all.first(), call); });
+            [&] { return all.report(team, all.first(), call); });
     return scope.broadcast(found);
 }
 
