@@ -83,7 +83,7 @@ _REGISTERS = ".reg .pred p, q; .reg .b64 w, s, t, a, m; .reg .b32 x, y, z, n;"
 
 
 def check_job(
-    looking: str = "$0",
+    start: str = "$0",
     control: str = "$1",
     operation: str = "$2",
     subject: str = "$3",
@@ -98,7 +98,7 @@ def check_job(
 ) -> str:
     """Check whether something else ends the wait, as check_job of atoll/device/wait.hpp.
 
-    The result `looking` (l) is the start of the wait. Operands: control (l), operation (r), subject (r), peer
+    The result `start` (l) is the start of the wait. Operands: control (l), operation (r), subject (r), peer
     (r), tag (r), address (l), expected (l), found (l), since (l). A wait with its own bound also has bound
     (l); if it is 0, the team's holds. `kernel`: as in _report.
     """
@@ -182,7 +182,7 @@ def check_job(
     ld.relaxed.sys.global.u32 n, [{control}+{at["team"]}];
     {report}
     DONE:
-    mov.b64 {looking}, s;
+    mov.b64 {start}, s;
     }}"""
 
 
@@ -270,19 +270,19 @@ def poll_flagged(count: int) -> str:
     loop's own instructions delay the next load.
     """
     flag, address = f"${count + 1}", [f"${count + 2 + k}" for k in range(count)]
-    look = "".join(f"ld.relaxed.sys.global.v2.b64 {{v{k}, w{k}}}, [{address[k]}]; " for k in range(count))
+    poll = "".join(f"ld.relaxed.sys.global.v2.b64 {{v{k}, w{k}}}, [{address[k]}]; " for k in range(count))
     for k in range(count):
-        look += f"mov.b64 {{d{k}, f{k}}}, v{k}; mov.b64 {{e{k}, g{k}}}, w{k}; mov.b64 ${k}, {{d{k}, e{k}}}; "
-        look += f"setp.eq{'.and' if k else ''}.u32 ok, f{k}, {flag}{', ok' if k else ''}; setp.eq.and.u32 ok, g{k}, {flag}, ok; "
+        poll += f"mov.b64 {{d{k}, f{k}}}, v{k}; mov.b64 {{e{k}, g{k}}}, w{k}; mov.b64 ${k}, {{d{k}, e{k}}}; "
+        poll += f"setp.eq{'.and' if k else ''}.u32 ok, f{k}, {flag}{', ok' if k else ''}; setp.eq.and.u32 ok, g{k}, {flag}, ok; "
     names = ", ".join(f"d{k}, e{k}, f{k}, g{k}" for k in range(count))
     words = ", ".join(f"v{k}, w{k}" for k in range(count))
     return f"""{{ .reg .pred ok, more; .reg .b32 rounds, {names}; .reg .b64 {words};
     mov.b32 rounds, 0;
-    LOOK:
-    {f"{look} @ok bra OUT; " * 4}
+    POLL:
+    {f"{poll} @ok bra OUT; " * 4}
     add.u32 rounds, rounds, 1;
     setp.lt.u32 more, rounds, {POLLS // 4};
-    @more bra LOOK;
+    @more bra POLL;
     OUT:
     selp.u32 ${count}, 1, 0, ok;
     }}"""
@@ -298,21 +298,21 @@ def store_flagged() -> str:
     }"""
 
 
-def _until(look: str, again: str) -> str:
-    """Return PTX that repeats `look` until predicate ok is true, and runs `again` after every POLLS loads.
+def _until(poll: str, again: str) -> str:
+    """Return PTX that repeats `poll` until predicate ok is true, and runs `again` after every POLLS loads.
 
     It is one block, which declares the registers of both. One round has four loads, because the rest of a round
     takes as long as one load.
     """
-    look = f"{look}\n    @ok bra OUT;\n    " * 4
+    poll = f"{poll}\n    @ok bra OUT;\n    " * 4
     return f"""{{ .reg .pred ok, more; .reg .b32 polls; .reg .b64 begun, seen, want;
     mov.b64 begun, 0;
     AGAIN:
     mov.b32 polls, 0;
-    LOOK:
-    {look}add.u32 polls, polls, 4;
+    POLL:
+    {poll}add.u32 polls, polls, 4;
     setp.lt.u32 more, polls, {POLLS};
-    @more bra LOOK;
+    @more bra POLL;
     {again}
     bra AGAIN;
     OUT:
@@ -337,7 +337,7 @@ def wait_word(form: str, compare: int, order: str, bounded: bool = False) -> str
     wide = f"{form[0]}64"
     found = ".reg .b32 word;" if bits == "32" else ".reg .b64 word;"
     widen = f"cvt.{wide}.{form}" if bits == "32" else "mov.b64"
-    look = f"ld.{order}.sys.global.b{bits} word, [$5]; setp.{how}.{form} ok, word, $6;"
+    poll = f"ld.{order}.sys.global.b{bits} word, [$5]; setp.{how}.{form} ok, word, $6;"
     again = f"{widen} seen, word; {widen} want, $6;" + check_job(
         "begun",
         "$1",
@@ -351,7 +351,7 @@ def wait_word(form: str, compare: int, order: str, bounded: bool = False) -> str
         "begun",
         "$8" if bounded else "",
     )
-    return f"{{ .reg .pred idle; {found} setp.eq.u32 idle, $7, 0; @idle bra LEAVE; {_until(look, again)} LEAVE: mov.b32 $0, 0; }}"
+    return f"{{ .reg .pred idle; {found} setp.eq.u32 idle, $7, 0; @idle bra LEAVE; {_until(poll, again)} LEAVE: mov.b32 $0, 0; }}"
 
 
 def load_words(bits: int) -> str:
@@ -370,9 +370,9 @@ def check_job_by_first(form: str, compare: int, bounded: bool = False) -> str:
     $6 found (l), $7 the thread's number (r), $8 since (l), and with `bounded` $9, the wait's own bound (l).
     """
     bound = "$9" if bounded else ""
-    look = check_job("$0", "$1", "$2", reported(form, compare), "-1", "$3", "$4", "$5", "$6", "$8", bound)
+    check = check_job("$0", "$1", "$2", reported(form, compare), "-1", "$3", "$4", "$5", "$6", "$8", bound)
     return (
-        f"{{ .reg .pred other; mov.b64 $0, $8; setp.ne.u32 other, $7, 0; @other bra LEAVE; {look} LEAVE: }}"
+        f"{{ .reg .pred other; mov.b64 $0, $8; setp.ne.u32 other, $7, 0; @other bra LEAVE; {check} LEAVE: }}"
     )
 
 

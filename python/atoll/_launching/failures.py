@@ -81,12 +81,12 @@ def differing_calls(calls: Mapping[int, tuple[str, str]]) -> str | None:
         return None
     usual = counts.most_common(1)[0][0]  # of equal counts the first
 
-    def told(wanted: str) -> str:
+    def text_of(wanted: str) -> str:
         pes = [pe for pe, (call, _) in calls.items() if call == wanted]
         return f"PE {pe_ranges(pes, ',')} called {wanted}{calls[pes[0]][1]}"
 
     other = next(call for call, _ in calls.values() if call != usual)
-    return f"{told(other)}, where {told(usual)}: the calls differ"
+    return f"{text_of(other)}, where {text_of(usual)}: the calls differ"
 
 
 def groups(failures: Mapping[int, Failure]) -> list[tuple[list[int], Failure]]:

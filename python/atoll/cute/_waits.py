@@ -94,11 +94,11 @@ def _until(
     if rank_of(scope) == 0:
         first, found, left = _count(kind, ivars, status, cmp, values, indices)
         if cutlass.const_expr(wait != ""):
-            since, looked = Int64(0), Int32(0)
+            since, polls = Int64(0), Int32(0)
             while (left != 0) & ((found == 0) if wait == "any" else (found < left)):
-                looked += 1
-                if looked == ptx.POLLS:
-                    looked = Int32(0)
+                polls += 1
+                if polls == ptx.POLLS:
+                    polls = Int32(0)
                     at = address(ivars)
                     wanted = to_bits(kind, _value_at(kind, values, 0))
                     seen = to_bits(kind, load(kind, at, SYSTEM))

@@ -162,13 +162,13 @@ def by_first(find, none):
         return prim.share(team.control, scope, found)
 
     @helper
-    def look(team, ivars, indices, status, cmp, values, scope):
+    def test(team, ivars, indices, status, cmp, values, scope):
         found = i64(none)
         if prim.rank(scope) == 0:
             found = max(find(ivars, indices, status, cmp, values), i64(none))
         return prim.share(team.control, scope, found)
 
-    return wait, look
+    return wait, test
 
 
 wait_for_any, which_first = by_first(first, -1)
@@ -179,7 +179,7 @@ globals().update(
     _waits.operations(
         operation, call_of, wait_one,
         wait=SimpleNamespace(all=wait_for_all, any=wait_for_any, some=wait_for_some),
-        look=SimpleNamespace(all=whether_all, any=which_first, some=which_hold),
+        test=SimpleNamespace(all=whether_all, any=which_first, some=which_hold),
         THREAD=THREAD, UNBOUNDED=None,
     )
 )  # fmt: skip

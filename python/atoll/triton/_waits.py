@@ -37,7 +37,7 @@ def _wanted(values, i, active, kind: tl.constexpr, VECTOR: tl.constexpr):
 
 
 @jit
-def _look(ivars, n, indices, status, cmp: tl.constexpr, values, VECTOR: tl.constexpr, LOWEST: tl.constexpr):
+def _poll(ivars, n, indices, status, cmp: tl.constexpr, values, VECTOR: tl.constexpr, LOWEST: tl.constexpr):
     """Return how many words hold, and how many are not left out.
 
     With LOWEST the first result is n minus the first index that holds, or 0.
@@ -65,16 +65,16 @@ def _wait(
     team, ivars, n, indices, status, cmp: tl.constexpr, values, tag, bound, VECTOR: tl.constexpr,
     LOWEST: tl.constexpr,
 ):  # fmt: skip
-    """Repeat _look until a word holds, or return if all are left out."""
+    """Repeat _poll until a word holds, or return if all are left out."""
     since, polls = tl.full((), 0, tl.int64), tl.full((), 0, tl.int32)
-    found, left = _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
+    found, left = _poll(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
     while (found == 0) & (left != 0):
         polls += tl.cdiv(at_int32(n), num_threads())
         if polls >= _POLLS:
             polls = tl.full((), 0, tl.int32)
             first = _wanted(values, 0, True, ivars.dtype.element_ty, VECTOR)
             since = check_job(team, ivars, cmp, first, _WAIT, tag, since, bound)
-        found, left = _look(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
+        found, left = _poll(ivars, n, indices, status, cmp, values, VECTOR, LOWEST)
     return found
 
 
@@ -127,37 +127,37 @@ def wait_until_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, v
 
 @jit
 def test_all(team, ivars, n, status, cmp: tl.constexpr, value):
-    found, left = _look(ivars, n, None, status, cmp, value, False, False)
+    found, left = _poll(ivars, n, None, status, cmp, value, False, False)
     return found == left
 
 
 @jit
 def test_all_vector(team, ivars, n, status, cmp: tl.constexpr, values):
-    found, left = _look(ivars, n, None, status, cmp, values, True, False)
+    found, left = _poll(ivars, n, None, status, cmp, values, True, False)
     return found == left
 
 
 @jit
 def test_any(team, ivars, n, status, cmp: tl.constexpr, value):
-    found, _ = _look(ivars, n, None, status, cmp, value, False, True)
+    found, _ = _poll(ivars, n, None, status, cmp, value, False, True)
     return _index(found, n)
 
 
 @jit
 def test_any_vector(team, ivars, n, status, cmp: tl.constexpr, values):
-    found, _ = _look(ivars, n, None, status, cmp, values, True, True)
+    found, _ = _poll(ivars, n, None, status, cmp, values, True, True)
     return _index(found, n)
 
 
 @jit
 def test_some(team, ivars, n, indices, status, cmp: tl.constexpr, value):
-    found, _ = _look(ivars, n, indices, status, cmp, value, False, False)
+    found, _ = _poll(ivars, n, indices, status, cmp, value, False, False)
     return found
 
 
 @jit
 def test_some_vector(team, ivars, n, indices, status, cmp: tl.constexpr, values):
-    found, _ = _look(ivars, n, indices, status, cmp, values, True, False)
+    found, _ = _poll(ivars, n, indices, status, cmp, values, True, False)
     return found
 
 

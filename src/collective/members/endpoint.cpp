@@ -110,19 +110,19 @@ void Endpoint::set_addresses(std::vector<std::string> addresses) {
 std::uint64_t Endpoint::add(Target& target) {
     const std::lock_guard lock(mutex_);
     targets_[++last_target_] = &target;
-    return last_target_ << place_shift;
+    return last_target_ << offset_shift;
 }
 
 void Endpoint::remove(std::uint64_t place) {
     const std::lock_guard lock(mutex_);
-    targets_.erase(place >> place_shift);
+    targets_.erase(place >> offset_shift);
 }
 
 void Endpoint::put(std::uint64_t offset, const char* data, std::size_t bytes,
                    const transport::Signal* signal) {
-    constexpr std::uint64_t within = (std::uint64_t{1} << place_shift) - 1;
+    constexpr std::uint64_t within = (std::uint64_t{1} << offset_shift) - 1;
     const std::lock_guard lock(mutex_);
-    const auto found = targets_.find(offset >> place_shift);
+    const auto found = targets_.find(offset >> offset_shift);
     if (found == targets_.end()) return;
     Target& target = *found->second;
     if (bytes != 0) target.put(offset & within, data, bytes);

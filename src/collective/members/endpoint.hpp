@@ -29,7 +29,7 @@ class Target {
 class Endpoint final : public transport::Parts {
   public:
     /// The place of a target: its number is above these bits of an offset.
-    static constexpr unsigned place_shift = 40;
+    static constexpr unsigned offset_shift = 40;
 
     /// Makes the endpoint of process `number` of `n` that have made one of this name together. Throws
     /// Error(unsupported, system).

@@ -22,7 +22,7 @@ using far::Layout;
 
 constexpr const char* failed = "failed";
 
-bool is_failure(const std::vector<std::string>& told) { return told.size() == 2 && told[0] == failed; }
+bool is_failure(const std::vector<std::string>& parts) { return parts.size() == 2 && parts[0] == failed; }
 
 std::string pack(const std::vector<std::string>& parts) {
     std::string text;
@@ -120,9 +120,9 @@ std::string own_host(const Joining& joining) {
 
 using Endpoints = std::vector<std::shared_ptr<Endpoint>>;
 
-std::string number_at(const std::vector<std::string>& told, const std::string& endpoint) {
-    for (std::size_t i = 1; i + 1 < told.size(); i += 2)
-        if (told[i] == endpoint) return told[i + 1];
+std::string number_at(const std::vector<std::string>& parts, const std::string& endpoint) {
+    for (std::size_t i = 1; i + 1 < parts.size(); i += 2)
+        if (parts[i] == endpoint) return parts[i + 1];
     return {};
 }
 
@@ -134,14 +134,14 @@ std::string new_endpoint_name() {
 }
 
 /// The hosts of all members, the name of the endpoint, and the members' numbers at it.
-std::vector<std::string> plan(const std::vector<std::vector<std::string>>& told) {
+std::vector<std::string> plan(const std::vector<std::vector<std::string>>& received) {
     std::vector<std::string> hosts, numbers;
-    for (const auto& each : told) hosts.push_back(each[0]);
-    for (std::size_t i = 1; i + 1 < told[0].size(); i += 2) {
+    for (const auto& each : received) hosts.push_back(each[0]);
+    for (std::size_t i = 1; i + 1 < received[0].size(); i += 2) {
         numbers.clear();
-        for (const auto& each : told) numbers.push_back(number_at(each, told[0][i]));
+        for (const auto& each : received) numbers.push_back(number_at(each, received[0][i]));
         if (std::find(numbers.begin(), numbers.end(), "") == numbers.end())
-            return {pack(hosts), told[0][i], pack(numbers)};
+            return {pack(hosts), received[0][i], pack(numbers)};
     }
     return {pack(hosts), new_endpoint_name(), ""};
 }
@@ -202,9 +202,9 @@ Membership join_several_hosts(Meeting& meeting, const std::vector<std::string>& 
         return {std::to_string(far->place()), is_new ? endpoint->address() : "",
                 segment ? segment->address() : ""};
     };
-    const auto list = [](const std::vector<std::vector<std::string>>& told) {
+    const auto list = [](const std::vector<std::vector<std::string>>& received) {
         std::vector<std::string> all;
-        for (const auto& each : told) all.insert(all.end(), each.begin(), each.end());
+        for (const auto& each : received) all.insert(all.end(), each.begin(), each.end());
         return all;
     };
     const std::vector<std::string> all = meeting.exchange("far", own, list);
@@ -231,17 +231,18 @@ Membership join(const Joining& joining) {
     Meeting meeting(joining);
     const Endpoints known = Endpoint::all();
     const auto own = [&] {
-        std::vector<std::string> told{own_host(joining)};
+        std::vector<std::string> parts{own_host(joining)};
         for (const auto& endpoint : known) {
-            told.push_back(endpoint->name());
-            told.push_back(std::to_string(endpoint->number()));
+            parts.push_back(endpoint->name());
+            parts.push_back(std::to_string(endpoint->number()));
         }
-        return told;
+        return parts;
     };
     std::shared_ptr<Segment> segment;
-    const auto decide = [&](const std::vector<std::vector<std::string>>& told) -> std::vector<std::string> {
-        const auto is_here = [&](const auto& each) { return each[0] == told[0][0]; };
-        if (!std::all_of(told.begin(), told.end(), is_here)) return plan(told);
+    const auto decide =
+        [&](const std::vector<std::vector<std::string>>& received) -> std::vector<std::string> {
+        const auto is_here = [&](const auto& each) { return each[0] == received[0][0]; };
+        if (!std::all_of(received.begin(), received.end(), is_here)) return plan(received);
         segment = Segment::create(joining.n);
         return {segment->address()};
     };

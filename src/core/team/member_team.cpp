@@ -96,9 +96,9 @@ class MeetingOfParts {
 
     void lead_all() {
         make();
-        const std::uint64_t table_place = job_.arena().offset(table());
+        const std::uint64_t table_offset = job_.arena().offset(table());
         for (int part = 1; part < parts_.count(); ++part)
-            tell(parts_.first[static_cast<std::size_t>(part)], table_place);
+            tell(parts_.first[static_cast<std::size_t>(part)], table_offset);
         context_.quiet();
         for (int part = 1; part < parts_.count(); ++part) await_entry(part);
         for (int part = 1; part < parts_.count(); ++part) {
@@ -111,10 +111,10 @@ class MeetingOfParts {
         }
     }
     void lead_part() {
-        const auto table_place = static_cast<std::uint64_t>(await_word() - 1);
+        const auto table_offset = static_cast<std::uint64_t>(await_word() - 1);
         make();
         const std::uint64_t entry = place_ + 1;
-        put(0, table_place + sizeof(Entry) * static_cast<std::size_t>(parts_.mine), &entry, sizeof entry);
+        put(0, table_offset + sizeof(Entry) * static_cast<std::size_t>(parts_.mine), &entry, sizeof entry);
         context_.quiet();
         await_entry(0);
     }

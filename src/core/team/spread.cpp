@@ -77,13 +77,13 @@ Spread::Spread(TeamState& team, Parts parts, const TeamMemory& memory)
 
 Spread::~Spread() { transport_->destroy_context(context_); }
 
-std::uint64_t Spread::block_place(int part) const {
+std::uint64_t Spread::block_offset(int part) const {
     const auto p = static_cast<std::size_t>(part);
     return places_[p] + ControlBlock::bytes(parts_.size[p]);
 }
 
 std::uint64_t Spread::letter_place(int reader, int writer) const {
-    return block_place(parts_.part_of[static_cast<std::size_t>(reader)]) +
+    return block_offset(parts_.part_of[static_cast<std::size_t>(reader)]) +
            SpreadBlock::letter_at(parts_.part_of.size(), local_index(reader), writer);
 }
 
@@ -117,7 +117,7 @@ void Spread::complete() const { transport_->quiet(context_, -1); }
 void Spread::ask_to_hear(int member) const {
     order(member);
     transport_->put(context_, team_.world_pe(member),
-                    block_place(parts_.part_of[static_cast<std::size_t>(member)]), block_, 0,
+                    block_offset(parts_.part_of[static_cast<std::size_t>(member)]), block_, 0,
                     transport::Completion::local);
 }
 
@@ -137,9 +137,10 @@ bool Spread::sync(const Called& call, std::uint32_t fingerprint) {
 /// result.
 bool Spread::meet(const Called& call, std::uint32_t fingerprint, bool carries) {
     const bool near = local_->meetings().meets_alike(call, fingerprint);
-    std::uint32_t told = near ? fingerprint : Called::differing;
-    if (parts_.leads(team_.my_pe()) && !meet_parts(call.operation(), told, carries)) told = Called::differing;
-    const bool alike = local_->meetings().meets_alike(call, told) && told == fingerprint;
+    std::uint32_t passed = near ? fingerprint : Called::differing;
+    if (parts_.leads(team_.my_pe()) && !meet_parts(call.operation(), passed, carries))
+        passed = Called::differing;
+    const bool alike = local_->meetings().meets_alike(call, passed) && passed == fingerprint;
     // Some members may have been in an exchange. Reset, so that all use the same rows next.
     if (!alike) parity_ = 0;
     return alike;
@@ -177,11 +178,11 @@ bool Spread::meet_parts(const char* operation, std::uint32_t fingerprint, bool c
             send_rows(to, 0, known - before_end);
         }
         order(leader);  // also after the flag of the previous meeting, which may not have arrived yet
-        const std::uint64_t word = block_place(to) + offsetof(SpreadBlock, round) +
+        const std::uint64_t word = block_offset(to) + offsetof(SpreadBlock, round) +
                                    static_cast<std::size_t>(round) * sizeof(SpreadBlock::RoundLine) +
                                    (epoch_ & 1) * sizeof(std::uint64_t);
-        const SpreadBlock::Told told{epoch_, so_far};
-        put(leader, word, &told, sizeof told, transport::Completion::unheard);
+        const SpreadBlock::Arrival arrival{epoch_, so_far};
+        put(leader, word, &arrival, sizeof arrival, transport::Completion::unheard);
         transport_->progress();  // it must be sent even if this PE does something else next
         if (await_round(operation, round, (parts_.mine - distance + n) % n) != so_far)
             so_far = Called::differing;
@@ -193,17 +194,19 @@ void Spread::send_rows(int to, int from, int count) {
     const std::size_t lo = first_row_[static_cast<std::size_t>(from)];
     const std::size_t rows =
         first_row_[static_cast<std::size_t>(from) + static_cast<std::size_t>(count)] - lo;
-    put(parts_.first[static_cast<std::size_t>(to)], block_place(to) + row_at(lo), block_ + row_at(lo),
+    put(parts_.first[static_cast<std::size_t>(to)], block_offset(to) + row_at(lo), block_ + row_at(lo),
         rows * exchange_bytes, transport::Completion::unheard);
 }
 
 /// Waits for the first member of part `from` in this round, and returns what it sent.
 std::uint32_t Spread::await_round(const char* operation, int round, int from) {
-    const auto& word = reinterpret_cast<SpreadBlock*>(block_)->round[round].told[epoch_ & 1];
-    const auto told = [&] { return std::bit_cast<SpreadBlock::Told>(word.load(std::memory_order_acquire)); };
-    const auto here = [&] { return told().epoch == epoch_; };
+    const auto& word = reinterpret_cast<SpreadBlock*>(block_)->round[round].arrivals[epoch_ & 1];
+    const auto arrival = [&] {
+        return std::bit_cast<SpreadBlock::Arrival>(word.load(std::memory_order_acquire));
+    };
+    const auto here = [&] { return arrival().epoch == epoch_; };
     for (int i = 0, spins = job_.pace().spins; i < spins; ++i) {
-        if (here()) return told().call;
+        if (here()) return arrival().call;
         transport_->progress();
     }
     detail::WaitReason reason;
@@ -215,7 +218,7 @@ std::uint32_t Spread::await_round(const char* operation, int round, int from) {
         slow.pause();
         team_.meetings().check_thread(operation);
     }
-    return told().call;
+    return arrival().call;
 }
 
 }  // namespace atl::core

@@ -61,11 +61,11 @@ struct SpreadBlock {
 
     /// Epoch and fingerprint, put together as one word. There is one for each parity of the epoch, since
     /// another part may be one meeting ahead.
-    struct Told {
+    struct Arrival {
         std::uint32_t epoch, call;
     };
     struct alignas(line_bytes) RoundLine {
-        std::atomic<std::uint64_t> told[2];
+        std::atomic<std::uint64_t> arrivals[2];
     };
     RoundLine round[most_rounds];
     // Rows of exchanges follow: two for each member, part by part. Then inboxes: one for each member of the
@@ -164,7 +164,7 @@ class Spread {
     bool meet_parts(const char* operation, std::uint32_t fingerprint, bool carries);
     void send_rows(int to, int from, int count);
     std::uint32_t await_round(const char* operation, int round, int from);
-    std::uint64_t block_place(int part) const;  ///< of the part's SpreadBlock
+    std::uint64_t block_offset(int part) const;  ///< of the part's SpreadBlock
     std::size_t row_at(std::size_t row) const {
         return SpreadBlock::row_at(parts_.part_of.size(), parity_, row);
     }

@@ -12,16 +12,16 @@ WAIT = AT["wait_until"]
 
 
 def operations(
-    operation: Any, call_of: Any, wait_one: Any, wait: Any, look: Any, THREAD: Any, UNBOUNDED: Any
+    operation: Any, call_of: Any, wait_one: Any, wait: Any, test: Any, THREAD: Any, UNBOUNDED: Any
 ) -> dict[str, Callable[..., Any]]:
     """Return the operations.
 
-    `wait` and `look` have functions `all`, `any` and `some` for many words: `wait` waits, `look` only tests. All of them
+    `wait` and `test` have functions `all`, `any` and `some` for many words: `wait` waits, `test` only tests. All of them
     take the array of the indices that they find, or None.
     UNBOUNDED is the default of a wait's own bound: 0, or a value that leaves no code in the kernel.
     """
     wait_all, wait_any, wait_some = wait.all, wait.any, wait.some
-    are_all, first, which = look.all, look.any, look.some
+    are_all, first, which = test.all, test.any, test.some
 
     @operation
     def wait_until(team, ivar, cmp, value, scope=THREAD, tag=0, bound_ns=UNBOUNDED):

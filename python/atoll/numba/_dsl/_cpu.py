@@ -369,7 +369,7 @@ def _(polls):
 def now(): ...
 
 
-def look(watch, operation, team, subject, peer, tag, address, expected, found, waited, bound): ...  # fmt: skip
+def check_wait(watch, operation, team, subject, peer, tag, address, expected, found, waited, bound): ...  # fmt: skip
 
 
 @emits(now)
@@ -399,7 +399,7 @@ def _(*kinds):
     return i64(*[i64] * 7), build
 
 
-@emits(look)
+@emits(check_wait)
 def _(*kinds):
     def build(context, builder, values):
         small = ir.IntType(32)
@@ -427,7 +427,7 @@ def _(control, operation, subject, peer, tag, address, expected, found, since, b
         if control == 0:
             return time
         waited = 0 if since == 0 else time - since
-        if look(
+        if check_wait(
             p.load(long, control + watch), operation, p.load(short, control + team), subject, peer, tag,
             address, expected, found, waited, bound,
         ) != 0:  # fmt: skip
@@ -447,7 +447,7 @@ def _(control, n_pes, operation, pe):
     def check_pe(control, n_pes, operation, pe):
         if (pe < 0 or pe >= n_pes) and control != 0 and p.load(types.int32, control + CHECKS) != 0:
             watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
-            if look(watch, operation, team, WRONG_PE, pe, 0, 0, n_pes, 0, 0, 0) != 0:
+            if check_wait(watch, operation, team, WRONG_PE, pe, 0, 0, n_pes, 0, 0, 0) != 0:
                 raise RuntimeError(
                     "a kernel named a PE that is not in the team; atoll.numba.raise_ended() raises the error with its number"
                 )
@@ -463,7 +463,7 @@ def _(control, mine, stride, operation, address):
         if outside and control != 0 and p.load(types.int32, control + CHECKS) != 0:
             watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
             end = mine + stride
-            if look(watch, operation, team, WRONG_PLACE, -1, 0, address, mine, end, 0, 0) != 0:
+            if check_wait(watch, operation, team, WRONG_PLACE, -1, 0, address, mine, end, 0, 0) != 0:
                 raise NotSymmetric(
                     "an array that the kernel accesses on another PE is not of this PE's symmetric memory. It is an ordinary NumPy "
                     "array, or a view of another PE's (atoll.peer, atoll.global_view). Pass this PE's own array, which every PE "
