@@ -334,14 +334,14 @@ def main() -> None:
     reason = options.no_kernels
     if reason is None and run.job.n > run.torch.cuda.device_count():
         reason = "PEs share a GPU: their kernels take turns on it and would wait for each other"
-    told = set(run.missing)
+    listed = set(run.missing)
     if reason is None:
         run.measure_kernels()
     else:
         run.missing["kernels"] = reason
     run.write()
     if run.job.me == 0:
-        new = {what: why for what, why in run.missing.items() if what not in told}
+        new = {what: why for what, why in run.missing.items() if what not in listed}
         print(table([row for row in run.rows() if row["where"] == "kernel"], {}, new), flush=True)
     failed = run.failed() if options.is_trial else []
     run.close()

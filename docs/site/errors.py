@@ -18,7 +18,7 @@ RUN = """
 import json, sys
 import atoll, numpy as np
 
-def told(program):
+def output_of(program):
     try:
         exec(program, {"atoll": atoll, "np": np})
     except atoll.Error as error:
@@ -28,9 +28,9 @@ def told(program):
 programs, after = json.loads(sys.argv[1])
 atoll.init()
 me = atoll.my_pe()
-texts = {name: told(program) for name, program in programs.items()}
+texts = {name: output_of(program) for name, program in programs.items()}
 atoll.finalize()
-texts |= {name: told(program) for name, program in after.items()}
+texts |= {name: output_of(program) for name, program in after.items()}
 if me == 0:
     print(json.dumps(texts))
 """

@@ -4,7 +4,7 @@
 
 enum { MOST = 64 };
 
-static long question, answers[MOST], heard[MOST];
+static long question, answers[MOST], received[MOST];
 
 int main(void) {
     shmem_init();
@@ -29,9 +29,9 @@ int main(void) {
         }
         printf("%zu answers, sum %ld\n", n, sum);
     }
-    shmem_collect(SHMEM_TEAM_WORLD, heard, &asked, 1);
+    shmem_collect(SHMEM_TEAM_WORLD, received, &asked, 1);
     int wrong = me == 0 && sum != 7 * (long)(n * (n + 1)) / 2;
-    for (size_t i = 0; i < n; ++i) wrong |= heard[i] != 7;
+    for (size_t i = 0; i < n; ++i) wrong |= received[i] != 7;
     shmem_finalize();
     return wrong;
 }

@@ -316,11 +316,11 @@ struct GroupMemory {
     }
     /// Address of the two 8-byte words in which `from` gives a block the offset and size of its source of a
     /// collect.
-    ATOLL_ANYWHERE constexpr std::uint64_t told_at(unsigned block, int from) const {
+    ATOLL_ANYWHERE constexpr std::uint64_t source_at(unsigned block, int from) const {
         return words_at(2, 0, 0) +
                (std::uint64_t{block} * static_cast<unsigned>(n_pes) + static_cast<unsigned>(from)) * 16;
     }
-    ATOLL_ANYWHERE constexpr std::uint64_t bytes() const { return told_at(collect_blocks, 0); }
+    ATOLL_ANYWHERE constexpr std::uint64_t bytes() const { return source_at(collect_blocks, 0); }
 };
 
 }  // namespace atl::gpu

@@ -110,12 +110,12 @@ void KernelWatch::update(bool is_last) {
     show_waiting();
     if (job_.board.header().abort.load(std::memory_order_acquire) != 0)
         __atomic_store_n(&words_->abort, 1u, __ATOMIC_RELEASE);
-    if (told_ || heard_.load() || !has_report()) return;
+    if (is_reported_ || is_raised_.load() || !has_report()) return;
     const auto now = std::chrono::steady_clock::now();
     if (!seen_) seen_ = now;
     if (job_.settings.raise_kernel_errors && !is_last && now - *seen_ < time_to_hear) return;
-    told_ = true;
-    const std::string text = said() + " The job ends.";
+    is_reported_ = true;
+    const std::string text = error_text() + " The job ends.";
     common::say(text);
     view_.abort(text);
 }
@@ -124,11 +124,11 @@ bool KernelWatch::has_report() const { return __atomic_load_n(&words_->report.st
 
 void KernelWatch::check() {
     if (!has_report()) return;
-    heard_.store(true);
-    throw Error(ErrorCode::kernel, said());
+    is_raised_.store(true);
+    throw Error(ErrorCode::kernel, error_text());
 }
 
-std::string KernelWatch::said() const {
+std::string KernelWatch::error_text() const {
     const device::Report& report = words_->report;
     const std::string me = "PE " + std::to_string(job_.pe);
     const std::string where =

@@ -58,7 +58,7 @@ class KernelWatch {
     void show(const device::Report* waiting, bool awaited);
     void update(bool is_last = false);
     bool has_report() const;
-    std::string said() const;
+    std::string error_text() const;
     void note_exited();
     std::string exited_text() const;
     std::string kernel_text() const;
@@ -76,8 +76,8 @@ class KernelWatch {
     mutable std::mutex starts_lock_;
     std::array<Start, 32> starts_;  ///< the latest launches, as a ring
     std::size_t n_starts_ = 0;
-    bool told_ = false;
-    std::atomic<bool> heard_{false};
+    bool is_reported_ = false;
+    std::atomic<bool> is_raised_{false};
     std::atomic<int> finishing_{0};
     bool was_finishing_ = false;  ///< value at the last update
     std::uint64_t shown_since_ns_ = 0;

@@ -10,12 +10,12 @@
 namespace atl::transport {
 
 enum class Completion : std::uint8_t {
-    local,     ///< put: the source may be reused on return; get: the data are there on return
-    at_quiet,  ///< source and destination belong to the transport until quiet of this context
-    unheard,   ///< put: as local, but quiet need not wait for it. For flags whose arrival this PE learns by
-               ///< other means; saves the acknowledgement. It is ordered after the fences before it. Large
-               ///< puts behind a later fence may overtake it. It is complete once a later empty put with
-               ///< acknowledgement is
+    local,        ///< put: the source may be reused on return; get: the data are there on return
+    at_quiet,     ///< source and destination belong to the transport until quiet of this context
+    unconfirmed,  ///< put: as local, but quiet need not wait for it. For flags whose arrival this PE learns
+                  ///< by other means; saves the acknowledgement. It is ordered after the fences before it.
+                  ///< Large puts behind a later fence may overtake it. It is complete once a later empty put
+                  ///< with acknowledgement is
 };
 
 /// The signal of a put: a word of uint64 in the same PE's memory, which is set or added to.
@@ -38,7 +38,7 @@ class Movement {
   public:
     virtual ~Movement() = default;
     /// `offset` counts from the start of `pe`'s heap; the caller has checked the range. `bytes` > 0, except
-    /// for a put of no data that only completes earlier ones (Completion::unheard).
+    /// for a put of no data that only completes earlier ones (Completion::unconfirmed).
     virtual void put(ContextId context, int pe, std::uint64_t offset, const void* src, std::size_t bytes,
                      Completion) = 0;
     virtual void get(ContextId context, int pe, std::uint64_t offset, void* dst, std::size_t bytes,

@@ -42,7 +42,7 @@ std::string framed(const std::string& text) {
 /// One PE's connection to a launcher, and the requests that the launcher received.
 struct Connection {
     int launcher = -1, pe = -1;
-    std::vector<std::string> heard;
+    std::vector<std::string> received;
 };
 
 class PmiLauncher {
@@ -80,7 +80,7 @@ class PmiLauncher {
         for (bool goes_on = true; goes_on;) {
             const std::string request = newer ? frame(with.launcher) : line(with.launcher);
             auto words = parse(request, newer ? ';' : ' ');
-            with.heard.push_back(words["cmd"]);
+            with.received.push_back(words["cmd"]);
             goes_on = words["cmd"] != "finalize";
             const std::string answer = newer ? answer2(pe, words) : answer1(words);
             say(with.launcher, newer ? framed(answer) : answer + "\n");
@@ -179,7 +179,7 @@ std::vector<std::string> exchange(
         });
     }
     for (std::thread& each : threads) each.join();
-    return launcher.at(2).heard;
+    return launcher.at(2).received;
 }
 
 template <class Client> void use(Client& client, int pe, const auto& body) {
@@ -190,7 +190,7 @@ template <class Client> void use(Client& client, int pe, const auto& body) {
 }
 
 TEST(Pmi, Version1Exchanges) {
-    const auto heard = exchange([](PmiLauncher& launcher, int pe, const auto& body) {
+    const auto received = exchange([](PmiLauncher& launcher, int pe, const auto& body) {
         PmiSocket socket(launcher.environment(pe), 20);
         EXPECT_TRUE(socket.agree_on(1, 1));
         Pmi1Client client(std::move(socket));
@@ -199,11 +199,11 @@ TEST(Pmi, Version1Exchanges) {
     const std::vector<std::string> expected{
         "get_maxes", "get_my_kvsname", "put", "barrier_in", "get", "get",     "get",
         "put",       "barrier_in",     "get", "get",        "get", "finalize"};
-    EXPECT_EQ(heard, expected);
+    EXPECT_EQ(received, expected);
 }
 
 TEST(Pmi, Version2Exchanges) {
-    const auto heard = exchange([](PmiLauncher& launcher, int pe, const auto& body) {
+    const auto received = exchange([](PmiLauncher& launcher, int pe, const auto& body) {
         PmiSocket socket(launcher.environment(pe), 20);
         EXPECT_TRUE(socket.agree_on(2, 0));
         Pmi2Client client(std::move(socket), "7.0");
@@ -212,7 +212,7 @@ TEST(Pmi, Version2Exchanges) {
     const std::vector<std::string> expected{"fullinit", "job-getid", "kvs-put", "kvs-fence", "kvs-get",
                                             "kvs-get",  "kvs-get",   "kvs-put", "kvs-fence", "kvs-get",
                                             "kvs-get",  "kvs-get",   "finalize"};
-    EXPECT_EQ(heard, expected);
+    EXPECT_EQ(received, expected);
 }
 
 /// The report of a PE whose launcher, of one PE, behaves like `launcher`.

@@ -28,7 +28,7 @@ class StreamWaits : public OnStream {
         finish();
         return values(out_, 1)[0];
     }
-    Out told_some() const {
+    Out found_some() const {
         const auto n = static_cast<std::size_t>(told());
         const Out all = values(out_, n + 1);
         return {all.begin() + 1, all.end()};
@@ -81,7 +81,7 @@ template <class T> void StreamWaits::forms_agree_with_the_host(std::size_t n) {
                 EXPECT_EQ(told(), lowest) << in("test_any");
                 vector ? stream.test_some_vector(words, n, out_, status, cmp, each)
                        : stream.test_some(words, n, out_, status, cmp, 1);
-                EXPECT_EQ(told_some(), met) << in("test_some");
+                EXPECT_EQ(found_some(), met) << in("test_some");
                 const int* on_host = status ? left_out.data() : nullptr;
                 EXPECT_EQ(vector ? context_.test_all_vector(words, n, on_host, cmp, wanted.data())
                                  : context_.test_all(words, n, on_host, cmp, 1),
@@ -98,7 +98,7 @@ template <class T> void StreamWaits::forms_agree_with_the_host(std::size_t n) {
                 EXPECT_EQ(told(), lowest) << in("wait_until_any");
                 vector ? stream.wait_until_some_vector(words, n, out_, status, cmp, each)
                        : stream.wait_until_some(words, n, out_, status, cmp, 1);
-                EXPECT_EQ(told_some(), met) << in("wait_until_some");
+                EXPECT_EQ(found_some(), met) << in("wait_until_some");
             }
     job_.world().barrier();
     job_.free(each);
@@ -182,7 +182,7 @@ TEST_F(StreamWaits, AReplayedGraphLooksAtItsArraysAnew) {
         stream.test(words + 1, seen, Compare::eq, 0);
     });
     for (int i = 0; i < rounds; ++i) graph.launch();
-    EXPECT_EQ(told_some(), (Out{0, 1}));
+    EXPECT_EQ(found_some(), (Out{0, 1}));
     EXPECT_EQ(values(wanted, 1)[0], static_cast<std::uint64_t>(rounds));
     EXPECT_EQ(values(seen, 1)[0], 1);
     job_.world().barrier();

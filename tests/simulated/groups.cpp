@@ -173,7 +173,7 @@ void perform(const gpu::CollectCall& collect) {
     const gpu::GroupMemory memory{team.n_pes, call.words_bytes};
     const auto told = [&](int at, int from) {
         return reinterpret_cast<std::uint64_t*>(device::peer(team, call.memory, at) +
-                                                memory.told_at(0, from));
+                                                memory.source_at(0, from));
     };
     const char* mine = team.window + team.my_slot * team.stride;
     for (int pe = 0; pe < team.n_pes; ++pe) {

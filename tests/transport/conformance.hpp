@@ -130,11 +130,11 @@ TYPED_TEST_P(TransportConformance, PutsThatNobodyHearsOfArriveInTheirOrder) {
     for (const std::size_t bytes : sizes) {
         const std::vector<char> expected = this->pattern(bytes, static_cast<int>(bytes));
         std::vector<char> source = expected;
-        this->from(0).put(this->context, 1, data, source.data(), bytes, Completion::unheard);
+        this->from(0).put(this->context, 1, data, source.data(), bytes, Completion::unconfirmed);
         std::fill(source.begin(), source.end(), 0x7f);
         this->from(0).fence(this->context, 1);
         ++turn;
-        this->from(0).put(this->context, 1, flag, &turn, sizeof turn, Completion::unheard);
+        this->from(0).put(this->context, 1, flag, &turn, sizeof turn, Completion::unconfirmed);
         this->wait(1, [&] {
             this->from(0).progress();
             return this->template found<std::uint64_t>(1, flag) == turn;
@@ -147,7 +147,7 @@ TYPED_TEST_P(TransportConformance, PutsThatNobodyHearsOfArriveInTheirOrder) {
 TYPED_TEST_P(TransportConformance, APutOfNothingTellsOfThoseThatNobodyHeardOf) {
     for (std::uint64_t turn = 1; turn <= 200; ++turn) {
         const std::uint64_t at = 8 * (turn % 7);
-        this->from(0).put(this->context, 1, at, &turn, sizeof turn, Completion::unheard);
+        this->from(0).put(this->context, 1, at, &turn, sizeof turn, Completion::unconfirmed);
         this->from(0).fence(this->context, 1);
         this->from(0).put(this->context, 1, 0, &turn, 0, Completion::local);
         this->from(0).quiet(this->context, 1);

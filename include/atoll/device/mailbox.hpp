@@ -177,7 +177,7 @@ template <class Scope = Thread> class Outbox {
         : team_(team),
           box_(box),
           pairs_(static_cast<unsigned>(detail::pairs_of(box.room))),
-          told_(&detail::post_of(box, pe)->taken),
+          taken_word_(&detail::post_of(box, pe)->taken),
           pe_(pe),
           scope_(scope),
           call_{Operation::post, tag, bound_ns} {
@@ -228,9 +228,9 @@ template <class Scope = Thread> class Outbox {
     /// A GPU does not load or store speculatively, so dependent stores come after this load.
     ATOLL_ANYWHERE unsigned load_taken() const {
 #if defined(__CUDA_ARCH__)
-        return static_cast<unsigned>(load_relaxed(told_));
+        return static_cast<unsigned>(load_relaxed(taken_word_));
 #else
-        return static_cast<unsigned>(load_acquire(told_));
+        return static_cast<unsigned>(load_acquire(taken_word_));
 #endif
     }
     /// Number of unacknowledged messages, this one included: at most nine, so half of the counters' bits
@@ -244,22 +244,22 @@ template <class Scope = Thread> class Outbox {
                 return on_their_way() <= Mailbox::depth;
             },
             [&] {
-                return detail::waiting(team_.control, call_, told_, Compare::ge, number_ - Mailbox::depth,
-                                       pe_);
+                return detail::waiting(team_.control, call_, taken_word_, Compare::ge,
+                                       number_ - Mailbox::depth, pe_);
             });
     }
 
     const Team& team_;
     Mailbox box_;
-    unsigned pairs_;            ///< pairs of a slot, fewer than 2^31
-    unsigned long long* told_;  ///< number of messages that PE has received
+    unsigned pairs_;                  ///< pairs of a slot, fewer than 2^31
+    unsigned long long* taken_word_;  ///< number of messages that PE has received
     int pe_;
     Scope scope_;
     detail::Call call_;
     FlaggedPair* slots_;  ///< my slots at that PE
     FlaggedPair* slot_ = nullptr;
     unsigned long long number_;
-    unsigned taken_;  ///< lower half of *told_, as last read
+    unsigned taken_;  ///< lower half of *taken_word_, as last read
 };
 
 /// This PE's receiving end from one other PE.
@@ -300,7 +300,7 @@ template <class Scope = Thread> class Inbox {
     /// Acknowledges every fourth message to the sender.
     ATOLL_ANYWHERE void end() {
         scope_.sync();
-        if (number_ % (Mailbox::depth / 2) == 0 && scope_.rank() == 0) tell_taken();
+        if (number_ % (Mailbox::depth / 2) == 0 && scope_.rank() == 0) notify_taken();
     }
     /// True if the next message has begun to arrive.
     ATOLL_ANYWHERE bool has_message() const {
@@ -321,7 +321,7 @@ template <class Scope = Thread> class Inbox {
     }
     /// Acknowledges after all lanes have read. On a GPU a load is complete once its value was used. A release
     /// there would wait for unrelated stores.
-    ATOLL_ANYWHERE void tell_taken() const {
+    ATOLL_ANYWHERE void notify_taken() const {
 #if defined(__CUDA_ARCH__)
         store_relaxed(taken_, number_);
 #else

@@ -112,7 +112,7 @@ __device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& 
 }
 
 /// Answers the host, which asks a few times a second. One of the waiting threads does so.
-__device__ __noinline__ inline void tell_waiting(Watch* watch, const Report& what) {
+__device__ __noinline__ inline void answer_host(Watch* watch, const Report& what) {
     if (atomicCAS_system(&watch->asked, 1u, 2u) != 1u) return;
     watch->waiting = what;
     __threadfence_system();
@@ -134,7 +134,7 @@ __device__ __noinline__ inline unsigned long long check_job(const Control* contr
         return (since == 0 ? now : since) | seen_exited;
     }
     if (since == 0) return now;
-    if (load_relaxed(&watch->asked) == 1u) tell_waiting(watch, what);
+    if (load_relaxed(&watch->asked) == 1u) answer_host(watch, what);
     const unsigned long long bound = what.bound_ns != 0 ? what.bound_ns : control->bound_ns;
     if (bound != 0 && now - (since & ~seen_exited) > bound) report_and_trap(watch, what);
     return since;

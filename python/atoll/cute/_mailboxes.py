@@ -191,14 +191,14 @@ def begin_in(come: Inbox) -> Inbox:
 
 
 @cute.jit
-def _tell_taken(taken: Int64, number: Int64, scope: Constexpr):
+def _notify_taken(taken: Int64, number: Int64, scope: Constexpr):
     if (number & (DEPTH // 2 - 1) == 0) & (rank_of(scope) == 0):
         prim.store(Int64, taken, number, SYSTEM)  # all have read: a load whose value was used is complete
 
 
 def end_in(come: Inbox) -> Inbox:
     meet_threads(come.team.control, come.scope)
-    _tell_taken(come.taken, come.number, come.scope)
+    _notify_taken(come.taken, come.number, come.scope)
     return come
 
 

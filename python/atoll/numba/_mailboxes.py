@@ -216,7 +216,7 @@ def tell(box):
     complete.
     """
     if prim.rank(box.scope) == 0:
-        prim.tell_taken(box.taken, box.number)
+        prim.notify_taken(box.taken, box.number)
 
 
 @helper

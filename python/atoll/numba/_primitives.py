@@ -212,7 +212,7 @@ def thread():
 def threads(): ...
 
 
-def tell_taken(address, number):
+def notify_taken(address, number):
     """Free a mailbox's slots up to that number, after loads whose values were used."""
 
 

@@ -44,7 +44,7 @@ StoreServer::StoreServer(std::vector<Listener> listeners, common::Fd own, Option
       values_missing_(options_.n_pes),
       seen_(static_cast<std::size_t>(options_.n_pes)),
       states_(static_cast<std::size_t>(options_.n_pes), common::PeState::absent),
-      said_(static_cast<std::size_t>(options_.n_pes)),
+      answers_(static_cast<std::size_t>(options_.n_pes)),
       thread_([this, fd = own.release()] {
           if (fd >= 0) {
               const std::lock_guard lock(mutex_);
@@ -108,24 +108,24 @@ StoreServer::Failure StoreServer::failure() {
 
 std::vector<common::PeDoing> StoreServer::doing(double seconds, bool with_calls) {
     std::unique_lock lock(mutex_);
-    std::fill(said_.begin(), said_.end(), std::nullopt);
+    std::fill(answers_.begin(), answers_.end(), std::nullopt);
     for (Peer& peer : peers_)
         if (peer.pe >= 0 && !peer.disconnected && !peer.goodbye) send(peer, 'T', with_calls ? "calls" : "");
     wake_.signal();
     const auto is_silent = [&](const Peer& peer) {
         return peer.pe >= 0 && !peer.disconnected && !peer.goodbye &&
-               !said_[static_cast<std::size_t>(peer.pe)];
+               !answers_[static_cast<std::size_t>(peer.pe)];
     };
     changed_.wait_for(lock, std::chrono::duration<double>(seconds),
                       [&] { return std::none_of(peers_.begin(), peers_.end(), is_silent); });
     std::vector<common::PeDoing> all;
-    for (std::size_t pe = 0; pe < said_.size(); ++pe) {
+    for (std::size_t pe = 0; pe < answers_.size(); ++pe) {
         const common::PeState state = states_[pe];
         const char* const silence = "does not answer: its process is stopped, or its host gone";
         const bool is_there = state == common::PeState::running;
-        common::PeDoing unheard = common::of_state(state, is_there ? silence : common::state_text(state));
-        if (is_there) unheard.process = common::silent_process;
-        all.push_back(said_[pe].value_or(unheard));
+        common::PeDoing silent = common::of_state(state, is_there ? silence : common::state_text(state));
+        if (is_there) silent.process = common::silent_process;
+        all.push_back(answers_[pe].value_or(silent));
     }
     return all;
 }
@@ -311,7 +311,7 @@ void StoreServer::handle(Peer& peer, const Frame& frame) {
             if (watching_ == options_.n_pes) set_up_ = true;
             return;
         case 'T':
-            said_[static_cast<std::size_t>(peer.pe)] = decode_doing(frame.body);
+            answers_[static_cast<std::size_t>(peer.pe)] = decode_doing(frame.body);
             return;
         default:
             return lost(peer);

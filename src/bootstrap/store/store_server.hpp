@@ -145,7 +145,7 @@ class StoreServer {
     int values_missing_ = 0;
     std::vector<bool> seen_;  // PEs that have said hello, also if they are gone
     std::vector<common::PeState> states_;
-    std::vector<std::optional<common::PeDoing>> said_;  // answers to the last doing()
+    std::vector<std::optional<common::PeDoing>> answers_;  // answers to the last doing()
     common::BoardView board_;
     common::Fd board_fd_, heap_fd_;
     std::size_t most_peers_ = SIZE_MAX;  // the limit of connections, once descriptors have run out

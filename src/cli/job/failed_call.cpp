@@ -43,10 +43,10 @@ bool differ(const EventCopy& a, const EventCopy& b) {
 }
 
 /// True if a text such as "sum_reduce(bytes=24)" may be of the call.
-bool is_named(std::string_view told, const EventCopy& call) {
+bool is_named(std::string_view text, const EventCopy& call) {
     const std::string_view operation = common::operation_name(call.operation);
-    return told.starts_with(operation) ||
-           told.substr(0, told.find('(')).ends_with("_" + std::string(operation));
+    return text.starts_with(operation) ||
+           text.substr(0, text.find('(')).ends_with("_" + std::string(operation));
 }
 
 /// A number at the beginning of a text; -1 without one.
@@ -57,7 +57,7 @@ int number_at(std::string_view text) {
 }
 
 /// The place that an error tells of a PE's call: "x.py:8" of "PE 3 called barrier() at /home/x.py:8, PE 1 …".
-std::string told_site(std::string_view error, int pe) {
+std::string site_in(std::string_view error, int pe) {
     const std::string begin = std::string(pe_begin) + std::to_string(pe) + std::string(called);
     const std::size_t at = error.find(begin);
     if (at == std::string_view::npos) return {};
@@ -111,9 +111,9 @@ using SiteOf = std::function<std::string(const EventCopy& call, int pe)>;
 
 /// The places that an error tells. The call that failed on PE `failed` is at `site`, if the error does not
 /// tell.
-SiteOf sites_told(std::string_view error, int failed, const std::string& site) {
+SiteOf sites_in(std::string_view error, int failed, const std::string& site) {
     return [error, failed, &site](const EventCopy& call, int pe) {
-        std::string place = told_site(error, pe);
+        std::string place = site_in(error, pe);
         return place.empty() && pe == failed && call.state == EventState::failed ? site : place;
     };
 }
@@ -140,7 +140,7 @@ std::string difference(const Calls& all, const EventCopy& one, const SiteOf& sit
 
 /// The calls that a CollectiveMismatch of Python's own tells: "PE 3 called …, where PE 0-2 called …: the
 /// calls differ".
-std::string told_by_python(std::string_view error) {
+std::string calls_in_python_error(std::string_view error) {
     constexpr std::string_view begin = "CollectiveMismatch: PE ";
     const std::size_t at = error.find(begin), end = error.find(core::calls_differ);
     if (at == std::string_view::npos || end == std::string_view::npos || end < at) return {};
@@ -150,7 +150,7 @@ std::string told_by_python(std::string_view error) {
 
 /// "PE 0 called split(…) at x.py:8, PE 3 called split(…) at x.py:8: the calls differ", of an error whose
 /// first call begins `first`. For calls without arguments in their records.
-std::string told_calls(std::string_view first) {
+std::string named_calls(std::string_view first) {
     const std::size_t end = first.find("; ");
     return end == std::string_view::npos
                ? std::string()
@@ -162,24 +162,23 @@ std::string told_calls(std::string_view first) {
 std::string differing_calls(const common::BoardView& board, int pe, std::string_view error,
                             const std::string& site) {
     const std::size_t begin = error.find(core::differently);
-    if (begin == std::string_view::npos) return told_by_python(error);
-    std::string told = told_calls(error.substr(begin + core::differently.size()));
+    if (begin == std::string_view::npos) return calls_in_python_error(error);
+    std::string as_named = named_calls(error.substr(begin + core::differently.size()));
     std::string_view first = error.substr(begin + core::differently.size());
     if (!first.starts_with(pe_begin)) return {};
     const int named = number_at(first.substr(pe_begin.size()));
     const std::size_t call_at = first.find(called);
     if (named < 0 || named >= board.n_pes() || call_at == std::string_view::npos) return {};
     first.remove_prefix(call_at + called.size());
-    const std::string told_call = core::split_placed(first.substr(0, first.find(", PE "))).first;
+    const std::string named_call = core::split_placed(first.substr(0, first.find(", PE "))).first;
     const Calls all = all_calls(board);
     const std::vector<EventCopy>& calls = all[static_cast<std::size_t>(named)];
     // An earlier error of such a call may have been caught.
     for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
-        if (!is_named(told_call, *call)) continue;
-        if (std::string text = difference(all, *call, sites_told(error, pe, site)); !text.empty())
-            return text;
+        if (!is_named(named_call, *call)) continue;
+        if (std::string text = difference(all, *call, sites_in(error, pe, site)); !text.empty()) return text;
     }
-    return told;
+    return as_named;
 }
 
 std::string differing_last_call(const common::BoardView& board, int pe) {
@@ -227,8 +226,8 @@ std::string ended_text(const common::BoardView& board, const EndedPe& ended, con
         const Calls all = all_calls(board);
         const std::vector<EventCopy>& calls = all[static_cast<std::size_t>(ended.pe)];
         if (!calls.empty())
-            if (std::string told = difference(all, calls.back(), sites_told({}, pe, site)); !told.empty())
-                return told;
+            if (std::string text = difference(all, calls.back(), sites_in({}, pe, site)); !text.empty())
+                return text;
     }
     std::string text = std::string(pe_begin) + std::to_string(ended.pe) + " " + how;
     const std::string last = ended.has_finalized ? std::string() : last_call_text(board, ended.pe);

@@ -419,8 +419,8 @@ void Output::finish(const LastSignals& signals) {
 }
 
 std::string Output::trouble() {
-    if (!failed_ || told_) return {};
-    told_ = true;
+    if (!failed_ || is_reported_) return {};
+    is_reported_ = true;
     for (const std::uint32_t target : {out, err}) {
         const int error = sink_of(target).error();
         if (error == 0 || error == EPIPE) continue;

@@ -136,7 +136,7 @@ class Output {
     std::array<Line, 2> lines_;
     std::vector<Stream> streams_;
     std::vector<char> buffer_;
-    bool failed_ = false, told_ = false;
+    bool failed_ = false, is_reported_ = false;
     Clock::time_point show_at_ = never;  ///< the time to show tracebacks for which no exit waits
     bool holds_ = false;
 };

@@ -115,7 +115,7 @@ void FarMembers::pass_by(int member, const void* from, std::size_t bytes, const 
 }
 
 void FarMembers::pass_word(int member, const void* from, std::size_t bytes, const void* word) {
-    pass_by(member, from, bytes, word, transport::Completion::unheard);
+    pass_by(member, from, bytes, word, transport::Completion::unconfirmed);
 }
 
 void FarMembers::pass_with_word(int member, const void* from, std::size_t bytes, const void* word) {
@@ -130,7 +130,7 @@ void FarMembers::nudge(int member) {
     guarded(member, [&](transport::Transport& to, int number) {
         const std::uint64_t word = places_[std::size_t(member)] + stride_ * std::size_t(layout_.n());
         to.put_signal(context, number, word, nullptr, 0, {.offset = word, .value = 1},
-                      transport::Completion::unheard);
+                      transport::Completion::unconfirmed);
     });
 }
 

@@ -21,7 +21,8 @@ void post_letter(core::TeamState& team, int pe, const Channel* channel, std::uin
     }
     // The numbers only grow, so an older one must not arrive after a newer one.
     spread.order(keeper);
-    spread.put(keeper, place + offsetof(Letter, cells), &cells, sizeof cells, transport::Completion::unheard);
+    spread.put(keeper, place + offsetof(Letter, cells), &cells, sizeof cells,
+               transport::Completion::unconfirmed);
     spread.transport().progress();
 }
 
@@ -43,7 +44,7 @@ void return_cells(core::TeamState& team, int pe, std::uint32_t taken) {
     const core::Spread& spread = *team.spread();
     spread.order(pe);
     spread.put(pe, spread.my_letter(pe).channel - 1 + offsetof(Channel, taken), &taken, sizeof taken,
-               transport::Completion::unheard);
+               transport::Completion::unconfirmed);
     spread.transport().progress();
 }
 

@@ -33,11 +33,11 @@ bool InPlace::takes(const Call& call) {
     if (call.kind != Kind::all_to_all && !are_equal(call.in)) return false;
     // Members read the folded parts of an all_reduce in its result.
     if (call.kind == Kind::all_reduce && !view.contains(call.out[0].data, bytes)) return false;
-    if (!told_) {
+    if (!is_published_) {
         char* const text = members_.mine().head().state.heap;
         if (view.address().size() >= heap_text_bytes) return false;
         std::memcpy(text, view.address().c_str(), view.address().size() + 1);
-        told_ = true;
+        is_published_ = true;
     }
     return true;
 }

@@ -20,19 +20,19 @@ const CallSeen* call_of(const WaitGraph& graph, int pe, std::uint32_t team, std:
 
 bool differ(const CallSeen& a, const CallSeen& b) {
     if (a.operation != b.operation) return true;
-    const bool told = a.state != common::EventState::begun && b.state != common::EventState::begun;
-    return told && std::memcmp(a.arguments, b.arguments, sizeof a.arguments) != 0;
+    const bool is_known = a.state != common::EventState::begun && b.state != common::EventState::begun;
+    return is_known && std::memcmp(a.arguments, b.arguments, sizeof a.arguments) != 0;
 }
 
 /// "called sum_reduce(bytes=24, dtype=float64) at solver.py:88".
 std::string called_text(const WaitGraph& graph, int pe, const CallSeen& seen) {
     const std::string name(common::operation_name(seen.operation));
     const auto& a = seen.arguments;
-    const bool told = seen.state != common::EventState::begun;
+    const bool is_known = seen.state != common::EventState::begun;
     const CallRecord record = call_record(name.c_str(), a[0], a[1], a[2], a[3]);
     const bool waits_there =
         graph.of(pe).waits && graph.of(pe).wait.team_id == seen.team && graph.of(pe).wait.call == seen.call;
-    return "called " + placed_text(told && is_record(record) ? call_text(record) : name,
+    return "called " + placed_text(is_known && is_record(record) ? call_text(record) : name,
                                    waits_there ? graph.of(pe).wait.site : "");
 }
 

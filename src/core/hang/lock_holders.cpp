@@ -33,9 +33,10 @@ std::string holder_text(const WaitGraph& graph, int waiting, int holder) {
 
 std::string holders_text(const WaitGraph& graph) {
     std::string text;
-    std::set<std::uint64_t> told;
+    std::set<std::uint64_t> reported;
     for (const int waiting : graph.waiting()) {
-        if (!is_of_lock(graph.of(waiting)) || !told.insert(graph.of(waiting).wait.offset).second) continue;
+        if (!is_of_lock(graph.of(waiting)) || !reported.insert(graph.of(waiting).wait.offset).second)
+            continue;
         for (const int holder : awaited_by(graph.doing(), waiting))
             if (const HeldSeen* held = held_by(graph, waiting, holder))
                 text += "; " + pe_text({holder}) + " holds the lock that " + pe_text({waiting}) +

@@ -101,7 +101,7 @@ bool may_follow(const WaitGraph& graph, const Waiters& first, const Waiters& one
 
 bool has_ended(const PeDoing& one) { return one.state >= PeState::finalized; }
 
-/// The text of one wait, the faults of which are told unless `is_new` is false.
+/// The text of one wait, the faults of which are reported unless `is_new` is false.
 std::string waiters_for_word_text(const WaitGraph& graph, const Waiters& one, bool is_new, bool says_root) {
     std::string text;
     if (one.word.updates.tells_fault && is_new) {
@@ -135,12 +135,12 @@ std::optional<Cause> unset_words(const WaitGraph& graph) {
     constexpr std::size_t most = 2;
     std::vector<int> unshown;
     std::set<int> senders;
-    std::set<std::vector<int>> told;  // PEs at fault
+    std::set<std::vector<int>> reported;  // PEs at fault
     for (std::size_t i = 0; i < all.size(); ++i) {
         const WordUpdates& updates = all[i].word.updates;
         if (i < most && (i == 0 || !may_follow(graph, all[0], all[i]))) {
             text += (i == 0 ? "" : "; ") +
-                    waiters_for_word_text(graph, all[i], told.insert(updates.pes).second, !are_roots);
+                    waiters_for_word_text(graph, all[i], reported.insert(updates.pes).second, !are_roots);
             senders.insert(updates.pes.begin(), updates.pes.end());
         } else {
             unshown.insert(unshown.end(), all[i].pes.begin(), all[i].pes.end());

@@ -67,16 +67,16 @@ int owner_by_pattern(const Known& known, const std::vector<Update>& beside) {
 /// The one PE that waits for the waiting PE's next update, and has made none there, where others of that kind
 /// have. Neighbours of a stencil wait for each other, each by an element of its own.
 WordUpdates silent_neighbour(const Known& known, const std::vector<Update>& beside) {
-    std::vector<int> silent, heard;
+    std::vector<int> silent, updaters;
     for (int pe = 0; pe < known.n_pes(); ++pe) {
         if (pe == known.waiting() || !known.waits_for_update_by(pe, known.waiting())) continue;
-        const bool is_heard =
+        const bool has_updated =
             std::any_of(beside.begin(), beside.end(), [&](const Update& one) { return one.pe == pe; });
-        (is_heard ? heard : silent).push_back(pe);
+        (has_updated ? updaters : silent).push_back(pe);
     }
-    if (known.has_lost_any() || silent.size() != 1 || heard.empty()) return {};
+    if (known.has_lost_any() || silent.size() != 1 || updaters.empty()) return {};
     return fault(silent[0], "is not known to have " + std::string(known.verb()) +
-                                " the awaited element, where PE " + common::pe_ranges(heard) + " " +
+                                " the awaited element, where PE " + common::pe_ranges(updaters) + " " +
                                 known.verb() + " one beside it, and waits for PE " +
                                 std::to_string(known.waiting()) + " too");
 }

@@ -182,7 +182,7 @@ bool Spread::meet_parts(const char* operation, std::uint32_t fingerprint, bool c
                                    static_cast<std::size_t>(round) * sizeof(SpreadBlock::RoundLine) +
                                    (epoch_ & 1) * sizeof(std::uint64_t);
         const SpreadBlock::Arrival arrival{epoch_, so_far};
-        put(leader, word, &arrival, sizeof arrival, transport::Completion::unheard);
+        put(leader, word, &arrival, sizeof arrival, transport::Completion::unconfirmed);
         transport_->progress();  // it must be sent even if this PE does something else next
         if (await_round(operation, round, (parts_.mine - distance + n) % n) != so_far)
             so_far = Called::differing;
@@ -195,7 +195,7 @@ void Spread::send_rows(int to, int from, int count) {
     const std::size_t rows =
         first_row_[static_cast<std::size_t>(from) + static_cast<std::size_t>(count)] - lo;
     put(parts_.first[static_cast<std::size_t>(to)], block_offset(to) + row_at(lo), block_ + row_at(lo),
-        rows * exchange_bytes, transport::Completion::unheard);
+        rows * exchange_bytes, transport::Completion::unconfirmed);
 }
 
 /// Waits for the first member of part `from` in this round, and returns what it sent.

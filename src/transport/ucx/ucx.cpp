@@ -248,7 +248,7 @@ void Ucx::put_with(ContextId context, int pe, Header header, const void* src, st
     Peer& peer = engine_->peer(pe);
     if (bytes <= packet_data_bytes) {
         // The last flags of the job are waited for: data in flight when a connection ends may be lost.
-        header.is_awaited = completion != Completion::unheard || engine_->expects_end();
+        header.is_awaited = completion != Completion::unconfirmed || engine_->expects_end();
         const std::uint64_t sequence = engine_->post(peer, header, src, bytes);
         if (header.is_awaited) note(context, pe, sequence);
         return posted(lock, pe);

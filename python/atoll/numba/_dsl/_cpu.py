@@ -326,7 +326,7 @@ def _(to, nbytes, i, data):
 
 
 does(p.load_taken)(lambda address: lambda address: p.load_acquire(i64, address))
-does(p.tell_taken)(lambda address, number: lambda address, number: p.store_release(i64, address, number))
+does(p.notify_taken)(lambda address, number: lambda address, number: p.store_release(i64, address, number))
 
 
 def gives(stub, value: int | None):

@@ -229,4 +229,4 @@ def _(to, nbytes, i, data):
 
 
 does(p.load_taken)(lambda address: lambda address: p.load_relaxed(i64, address))
-does(p.tell_taken)(lambda address, number: lambda address, number: p.store_relaxed(i64, address, number))
+does(p.notify_taken)(lambda address, number: lambda address, number: p.store_relaxed(i64, address, number))

@@ -11,29 +11,29 @@ namespace {
 
 /// The words that `from` wrote for the block of this number on PE `at`: an offset in its slot, then a number
 /// of bytes.
-__device__ unsigned long long* told_by(const GroupCall& call, int at, int from) {
+__device__ unsigned long long* source_words(const GroupCall& call, int at, int from) {
     const GroupMemory memory{call.team.n_pes, call.words_bytes};
     return reinterpret_cast<unsigned long long*>(device::detail::at(call.team, call.memory, at) +
-                                                 memory.told_at(blockIdx.x, from));
+                                                 memory.source_at(blockIdx.x, from));
 }
 
 /// Publishes the offset and the size of src to the members. Call before the blocks meet. The old values were
 /// read before the second meeting of the previous collect.
-__device__ void tell_source(const GroupCall& call) {
+__device__ void publish_source(const GroupCall& call) {
     const auto offset = static_cast<unsigned long long>(
         static_cast<const char*>(call.src) - call.team.window - call.team.my_slot * call.team.stride);
     for (int pe = static_cast<int>(threadIdx.x); pe < call.team.n_pes; pe += static_cast<int>(blockDim.x)) {
-        unsigned long long* told = told_by(call, pe, call.team.my_pe);
-        device::store_relaxed(told, offset);
-        device::store_relaxed(told + 1, static_cast<unsigned long long>(call.bytes));
+        unsigned long long* words = source_words(call, pe, call.team.my_pe);
+        device::store_relaxed(words, offset);
+        device::store_relaxed(words + 1, static_cast<unsigned long long>(call.bytes));
     }
 }
 __device__ unsigned long long bytes_of(const GroupCall& call, int pe) {
-    return device::load_relaxed(told_by(call, call.team.my_pe, pe) + 1);
+    return device::load_relaxed(source_words(call, call.team.my_pe, pe) + 1);
 }
 __device__ const char* source_of(const GroupCall& call, int pe) {
     return call.team.window + device::slot_of(call.team, pe) * call.team.stride +
-           device::load_relaxed(told_by(call, call.team.my_pe, pe));
+           device::load_relaxed(source_words(call, call.team.my_pe, pe));
 }
 
 /// The number of bytes of the members before `pe`.
@@ -74,7 +74,7 @@ __device__ void fetch(const CollectCall& collect) {
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(512, 1) atoll_collect(const CollectCall collect) {
-    tell_source(collect.group);
+    publish_source(collect.group);
     between_meetings(collect.group, [&] { fetch(collect); });
 }
 

@@ -143,7 +143,7 @@ template <bool Scaled> __device__ void exchange_small(const GroupCall& call) {
 /// Every PE relays its part of the root's block to all, so the root sends each byte once.
 __device__ void relay(const GroupCall& call) {
     const Part part = own_part(call);
-    const char* src = told(call) + part.first;
+    const char* src = root_array(call) + part.first;
     for (int k = 0; k < call.team.n_pes; ++k) {
         const int pe = (call.team.my_pe + k) % call.team.n_pes;
         device::detail::copy(device::detail::at(call.team, static_cast<char*>(call.dst), pe) + part.first,
@@ -159,7 +159,7 @@ __device__ void pull(const GroupCall& call) {
         const auto from = is_by_target(call.kind) ? static_cast<unsigned long long>(me) : 0;
         const auto to = is_by_source(call.kind) ? static_cast<unsigned long long>(pe) : 0;
         const char* theirs = is_from_root(call.kind)
-                                 ? told(call)
+                                 ? root_array(call)
                                  : device::detail::at(call.team, static_cast<const char*>(call.src), pe);
         device::detail::copy(static_cast<char*>(call.dst) + to * call.bytes, theirs + from * call.bytes,
                              call.bytes, Everybody{});
@@ -189,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(GroupMemory::exchange_threads)
 
 /// Large collectives: sources and targets are symmetric.
 extern "C" __global__ void __launch_bounds__(512, 1) atoll_pull(const GroupCall call) {
-    if (is_from_root(call.kind) && call.team.my_pe == call.root) tell(call, call.src);
+    if (is_from_root(call.kind) && call.team.my_pe == call.root) publish_root_array(call, call.src);
     between_meetings(call, [&] {
         if (call.kind == Group::broadcast)
             relay(call);

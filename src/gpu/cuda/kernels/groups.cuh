@@ -215,7 +215,7 @@ template <class Body> __device__ void between_meetings(const GroupCall& call, Bo
 }
 
 /// Sends the offset of the root's array, which the others need not know. Call it before the blocks meet.
-__device__ inline void tell(const GroupCall& call, const void* array) {
+__device__ inline void publish_root_array(const GroupCall& call, const void* array) {
     const GroupMemory memory{call.team.n_pes, call.words_bytes};
     const long long offset =
         static_cast<const char*>(array) - call.team.window - call.team.my_slot * call.team.stride;
@@ -224,7 +224,7 @@ __device__ inline void tell(const GroupCall& call, const void* array) {
                                                            memory.root_at(blockIdx.x)),
                               offset);
 }
-__device__ inline char* told(const GroupCall& call) {
+__device__ inline char* root_array(const GroupCall& call) {
     const GroupMemory memory{call.team.n_pes, call.words_bytes};
     const long long offset =
         device::load_relaxed(reinterpret_cast<const long long*>(call.memory + memory.root_at(blockIdx.x)));

@@ -42,7 +42,7 @@ template <class F> __device__ void fold_to_members(const GroupCall& call, F fold
     const unsigned long long mine =
         (static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x) * sizeof(Unit);
     const char* src = static_cast<const char*>(call.src);
-    char* dst = call.kind == Group::reduce_to ? told(call) : static_cast<char*>(call.dst);
+    char* dst = call.kind == Group::reduce_to ? root_array(call) : static_cast<char*>(call.dst);
     fold.scale(scaling_of(call));
     for (unsigned long long at = part.first + mine; at < part.last; at += step) {
         const unsigned long long bytes = part.last - at;
@@ -63,7 +63,7 @@ template <class F> __device__ void fold_to_members(const GroupCall& call, F fold
 }
 
 template <bool Scaled> __device__ void fold_ranged(const GroupCall& call) {
-    if (call.kind == Group::reduce_to && call.team.my_pe == call.root) tell(call, call.dst);
+    if (call.kind == Group::reduce_to && call.team.my_pe == call.root) publish_root_array(call, call.dst);
     between_meetings(call, [&] { with_fold<Scaled>(call, [&](auto fold) { fold_to_members(call, fold); }); });
 }
 

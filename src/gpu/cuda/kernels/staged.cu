@@ -5,7 +5,7 @@
 // transfers, and with waits until transfers are visible. In each round, one crew pushes to slots of the
 // others. The second merges what was pushed to this PE: it folds it, or copies it to dst. Results that others
 // need go to their second slots. The third collects those. A slot is used again some rounds later, after its
-// reader has told all others so. Two more warps tell the others what the first two crews have stored.
+// reader has notified all others. Two more warps notify the others of what the first two crews have stored.
 #include "gpu/cuda/kernels/groups.cuh"
 #include "gpu/staged_rounds.hpp"
 
@@ -21,20 +21,20 @@ using gpu::StagedRounds;
 /// visible. Another warp waits for that, and then tells the others.
 enum Crew : unsigned { pushes, merges, collects, crews };
 static_assert(crews == StagedRounds::kinds_of_flags);
-constexpr unsigned mover_threads = 256, collector_threads = 192, teller_threads = 32;
+constexpr unsigned mover_threads = 256, collector_threads = 192, notifier_threads = 32;
 constexpr unsigned collectors_from = 2 * mover_threads;
-constexpr unsigned tellers_from = collectors_from + collector_threads;
-constexpr unsigned block_threads = tellers_from + 2 * teller_threads;
+constexpr unsigned notifiers_from = collectors_from + collector_threads;
+constexpr unsigned block_threads = notifiers_from + 2 * notifier_threads;
 static_assert(block_threads == StagedRounds::threads);
 
-/// Named barriers of a block: one for each crew, and for each teller one more than rounds are in flight. A
-/// crew is never further ahead of its teller. It waits until the others have used an earlier round, of which
-/// the teller has told them.
-constexpr unsigned told_barriers = StagedRounds::in_flight + 1;
-__device__ unsigned told_barrier(Crew crew, unsigned round) {
-    return 1 + crews + crew * told_barriers + round % told_barriers;
+/// Named barriers of a block: one for each crew, and for each notifier one more than rounds are in flight. A
+/// crew is never further ahead of its notifier. It waits until the others have used an earlier round, of
+/// which the notifier has notified them.
+constexpr unsigned notify_barriers = StagedRounds::in_flight + 1;
+__device__ unsigned notify_barrier(Crew crew, unsigned round) {
+    return 1 + crews + crew * notify_barriers + round % notify_barriers;
 }
-static_assert(1 + crews + 2 * told_barriers <= 16);
+static_assert(1 + crews + 2 * notify_barriers <= 16);
 
 /// The threads of one crew.
 class InCrew {
@@ -45,10 +45,10 @@ class InCrew {
     __device__ void sync() const {
         asm volatile("bar.sync %0, %1;" ::"r"(1 + crew_), "r"(size()) : "memory");
     }
-    /// Lets the teller wait for what this crew has stored.
+    /// Lets the notifier wait for what this crew has stored.
     __device__ void pass_on(unsigned round) const {
-        asm volatile("bar.arrive %0, %1;" ::"r"(told_barrier(crew_, round)),
-                     "n"(mover_threads + teller_threads)
+        asm volatile("bar.arrive %0, %1;" ::"r"(notify_barrier(crew_, round)),
+                     "n"(mover_threads + notifier_threads)
                      : "memory");
     }
 
@@ -72,17 +72,18 @@ class Steps {
         for (unsigned i = threadIdx.x; i < crews * n(); i += blockDim.x)
             *flag(pushes, static_cast<int>(i), me()) = 0;
     }
-    /// Tells all others that a crew has done so many rounds. `rank` and `size` are of the threads that tell
+    /// Notifies all others that a crew has done so many rounds. `rank` and `size` are of the threads that do
     /// it.
-    __device__ void tell(Crew crew, unsigned rounds, unsigned rank, unsigned size) const {
+    __device__ void notify(Crew crew, unsigned rounds, unsigned rank, unsigned size) const {
         for (int pe = static_cast<int>(rank); pe < n(); pe += static_cast<int>(size))
             if (pe != me()) device::store_release(flag(crew, me(), pe), rounds);
     }
-    /// Tells the rounds of a crew as a warp of its own.
-    __device__ void tell_round(Crew crew, unsigned round) const {
-        asm volatile("bar.sync %0, %1;" ::"r"(told_barrier(crew, round)), "n"(mover_threads + teller_threads)
+    /// Notifies of the rounds of a crew as a warp of its own.
+    __device__ void notify_round(Crew crew, unsigned round) const {
+        asm volatile("bar.sync %0, %1;" ::"r"(notify_barrier(crew, round)),
+                     "n"(mover_threads + notifier_threads)
                      : "memory");
-        tell(crew, round + 1, threadIdx.x % teller_threads, teller_threads);
+        notify(crew, round + 1, threadIdx.x % notifier_threads, notifier_threads);
     }
     /// Lets a crew wait until another crew of all others has done so many rounds.
     __device__ void await(const InCrew& in, Crew other, unsigned rounds) const {
@@ -266,14 +267,14 @@ template <class Merge> __device__ void run(const StagedCall& staged, Merge merge
         renew(call, epoch & 1, epoch);
     const unsigned t = threadIdx.x;
     const auto crew =
-        static_cast<Crew>(t < tellers_from ? t / mover_threads : (t - tellers_from) / teller_threads);
+        static_cast<Crew>(t < notifiers_from ? t / mover_threads : (t - notifiers_from) / notifier_threads);
     const InCrew in(crew);
 #pragma unroll 1
     for (unsigned r = 0; r < rounds; ++r) {
         const bool reuses = r >= ahead, is_reused = r + ahead < rounds;
-        if (n == 1 && (t >= tellers_from || crew != merges)) break;
-        if (t >= tellers_from) {
-            if (crew == pushes || has_results || is_reused) steps.tell_round(crew, r);
+        if (n == 1 && (t >= notifiers_from || crew != merges)) break;
+        if (t >= notifiers_from) {
+            if (crew == pushes || has_results || is_reused) steps.notify_round(crew, r);
         } else if (crew == pushes) {
             if (reuses) steps.await(in, merges, r + 1 - ahead);
             steps.push(r);
@@ -287,7 +288,7 @@ template <class Merge> __device__ void run(const StagedCall& staged, Merge merge
             steps.await(in, merges, r + 1);
             steps.collect(r);
             in.sync();
-            if (is_reused) steps.tell(collects, r + 1, in.rank(), in.size());
+            if (is_reused) steps.notify(collects, r + 1, in.rank(), in.size());
         }
     }
     finish(call, epoch);
