@@ -1,4 +1,4 @@
-"""Fixtures that run a Python program as a job, made of jobs.py and kept.py."""
+"""Fixtures that run a Python program as a job, made of jobs.py, hanging.py and kept.py."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from hanging import Hanging, Start
 from jobs import HANG_GUARD, PROGRAMS, Done, Job, environment, launcher, write_program
 from kept import Failed, KeptJobs, wants_fresh
 from simulated import make_package
@@ -37,6 +38,20 @@ def job(tmp_path: Path) -> Job:
         return done
 
     return run
+
+
+@pytest.fixture
+def hanging(tmp_path: Path) -> Iterator[Start]:
+    """Return a function that starts a faulty program."""
+    started: list[Hanging] = []
+
+    def start(code: str, n: int, **changes: str) -> Hanging:
+        started.append(Hanging(tmp_path, code, n, **changes))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
 
 
 @pytest.fixture(scope="session")

@@ -4,95 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import re
-import signal
 import subprocess
-import sys
 import textwrap
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from faulty_programs import FAULTY
-from jobs import HANG_GUARD, environment, launcher, write_program
-
-Start = Callable[..., "Hanging"]
-SAYS = "atoll run: "
-
-
-class Hanging:
-    """A job that hangs, and the lines of its launcher."""
-
-    def __init__(self, folder: Path, code: str, n: int, **changes: str) -> None:
-        path = write_program(folder, code)
-        self.job = subprocess.Popen(
-            [launcher(), "run", "-n", str(n), sys.executable, path.name],
-            cwd=folder,
-            env=environment(**changes),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.lines: queue.Queue[str | None] = queue.Queue()
-        threading.Thread(target=self.read, daemon=True).start()
-
-    def read(self) -> None:
-        assert self.job.stderr is not None
-        for line in self.job.stderr:
-            self.lines.put(line.rstrip("\n"))
-        self.lines.put(None)
-
-    def next_line(self) -> str:
-        """Return the next line; a job that does not hang fails at once."""
-        line = self.lines.get(timeout=HANG_GUARD)
-        assert line is not None, "the job has ended"
-        return line
-
-    def first_line(self) -> str:
-        """Return the first line of the next report."""
-        while not (line := self.next_line()).startswith(SAYS):
-            pass
-        return line.removeprefix(SAYS)
-
-    def asked_until(self, pattern: str) -> str:
-        """Ask for reports until the PEs have come so far that the first line matches."""
-        while self.next_line() != "ready":
-            pass
-        end = time.monotonic() + HANG_GUARD
-        while time.monotonic() < end:
-            self.job.send_signal(signal.SIGQUIT)
-            line = self.first_line()
-            if re.match(pattern, line):
-                return line
-        raise AssertionError(f"the last report was: {line}")
-
-    def close(self) -> None:
-        self.job.send_signal(signal.SIGINT)
-        self.job.send_signal(signal.SIGINT)
-        try:
-            self.job.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self.job.kill()
-        self.job.wait(timeout=HANG_GUARD)
-
-
-@pytest.fixture
-def hanging(tmp_path: Path) -> Iterator[Start]:
-    """Return a function that starts a faulty program."""
-    started: list[Hanging] = []
-
-    def start(code: str, n: int, **changes: str) -> Hanging:
-        started.append(Hanging(tmp_path, code, n, **changes))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.close()
-
+from hanging import Start
+from jobs import HANG_GUARD, launcher
 
 # The first line tells that the launcher handles signals.
 BEGIN = (
