@@ -2,6 +2,9 @@
 
 #include "front/new_job.hpp"
 
+#include <algorithm>
+#include <mutex>
+
 namespace atl::front {
 namespace {
 
@@ -37,6 +40,36 @@ common::Settings settings_of(const DeviceGroupOptions& options) {
     return settings;
 }
 
+/// The jobs of groups, for the end of the process. Never destroyed: threads may use a group until then.
+struct Groups {
+    std::mutex mutex;
+    std::vector<std::weak_ptr<core::JobState>> jobs;
+};
+Groups& groups() {
+    static Groups& instance = *new Groups;
+    return instance;
+}
+
+void remember(const std::shared_ptr<core::JobState>& job) {
+    Groups& all = groups();
+    const std::lock_guard lock(all.mutex);
+    std::erase_if(all.jobs, [](const auto& one) { return one.expired(); });
+    all.jobs.push_back(job);
+}
+
+/// Announces to the other members that this process ends. A member that ended without it would count as dead,
+/// and end the others.
+struct Leaver {
+    ~Leaver() {
+        for (const auto& one : groups().jobs) {
+            std::shared_ptr<core::JobState> job = one.lock();
+            if (!job) continue;
+            job->leave();
+            static_cast<void>(new std::shared_ptr(std::move(job)));  // GPUs can no longer be closed
+        }
+    }
+} leaver;
+
 std::shared_ptr<core::JobState> join(const JobOptions::Store& store, const DeviceGroupOptions& options) {
     const common::Settings settings = settings_of(options);
     std::shared_ptr<core::JobState> job =
@@ -46,6 +79,7 @@ std::shared_ptr<core::JobState> join(const JobOptions::Store& store, const Devic
                     "The members of this group run on " + std::to_string(job->topology().hosts().n_hosts()) +
                         " hosts, or in containers that share no memory. A group on GPUs has one host in this "
                         "version; PyTorch's groups over several hosts take nccl.");
+    remember(job);
     return job;
 }
 

@@ -24,7 +24,6 @@ _, number, count, _socket, _board, _heap = map(int, os.environ["ATOLL_LAUNCHED"]
 launcher = socket.socket(fileno=_socket)
 board = mmap.mmap(_board, 0)
 heap = _heap
-lifeline: socket.socket | None = None
 
 
 def say(text: object) -> None:
@@ -49,11 +48,10 @@ def state(of: int) -> int:
 
 
 def hello() -> None:
-    global lifeline
-    lifeline, theirs = socket.socketpair()
+    ours, theirs = socket.socketpair()
     socket.send_fds(launcher, [b"H"], [theirs.fileno()])
     theirs.close()
-    fd = lifeline.fileno()
+    fd = ours.detach()  # open until the process ends, which is long after sys.exit
     fcntl.fcntl(fd, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGKILL)
     fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_ASYNC)

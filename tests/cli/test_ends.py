@@ -242,8 +242,7 @@ def test_member_that_outlives_its_shell_counts(atoll, program):
     path = program(
         "pe.hello()\n"
         "while os.getppid() == int(sys.argv[1]): time.sleep(0.001)\n"
-        # At once, as the library's programs do: sys.exit closes the lifeline long before the process ends.
-        "pe.fence()\nos._exit(6 if pe.number == 1 else 0)\n"
+        "pe.fence()\nsys.exit(6 if pe.number == 1 else 0)\n"
     )
     # The shell ends only after its program said hello.
     script = f'"$ATOLL_PYTHON" {path} $$ & "$ATOLL_PYTHON" -c "import pe, time\nwhile pe.state(pe.number) == 0: time.sleep(0.001)"'

@@ -18,12 +18,22 @@ TRACEBACK = (
 
 
 def failing(text: str, more: str = "") -> str:
-    """Return a program whose PEs all print the text to stderr; PE 0 fails once all have."""
+    """Return a program whose PEs all print the text to stderr; PE 0 fails once all have.
+
+    PE 0 writes to the streams of all, since the launcher collects tracebacks for a second only.
+    """
     return (
         f"text = {text!r}\n{more}"
         "pe.hello()\n"
-        "pe.fence()\n"  # all write at once, within the second in which the launcher collects tracebacks
-        "for part in text: os.write(2, part.encode())\n"
+        "pe.put(f'process {pe.number}', str(os.getpid()).encode())\n"
+        "pe.put(f'text {pe.number}', text.encode())\n"
+        "pe.fence()\n"
+        "all_pes = range(pe.count if pe.number == 0 else 0)\n"
+        "streams = [os.open(f'/proc/{int(pe.get(f\"process {i}\"))}/fd/2', os.O_WRONLY) for i in all_pes]\n"
+        "texts = [pe.get(f'text {i}') for i in all_pes]\n"
+        "for stream, its in zip(streams, texts):\n"
+        "    for byte in its: os.write(stream, bytes([byte]))\n"
+        "    os.close(stream)\n"
         "pe.fence()\n"
         "if pe.number == 0: sys.exit(1)\n"
         "pe.wait_for_abort()\n"

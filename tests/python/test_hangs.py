@@ -7,8 +7,6 @@ import os
 import re
 import subprocess
 import textwrap
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from faulty_programs import FAULTY

@@ -30,6 +30,32 @@ def test_a_program_of_nccl4py_on_a_gpu(job: Job, package: str, hosts: str) -> No
     assert done.stdout.count("done") == 2
 
 
+@needs_plugin
+def test_a_rank_that_ends_with_its_communicator_does_not_end_the_others(job: Job, package: str) -> None:
+    """Also later than after the second that ranks have to end after a death."""
+    code = """
+        import time
+        import nccl.core as nccl
+        from cuda.core import Device
+        from mpi4py import MPI
+        world = MPI.COMM_WORLD
+        Device(0).set_current()
+        uid = world.bcast(nccl.get_unique_id() if world.rank == 0 else None)
+        comm = nccl.Communicator.init(world.size, world.rank, uid)
+        class Foreign:
+            def __init__(self, values):
+                self.values = values
+                self.__cuda_array_interface__ = values.__array_interface__
+        out = np.zeros(3, np.float32)
+        comm.allreduce(Foreign(np.ones(3, np.float32)), Foreign(out), nccl.SUM)
+        assert out.tolist() == [2] * 3 and comm._state.group
+        if world.rank == 1:
+            time.sleep(2)
+            print("lives")
+        """
+    assert job(code, 2, PYTHONPATH=package, ATOLL_COMPAT="nccl").stdout == "lives\n"
+
+
 def test_processes_of_two_hosts_without_a_launcher_meet_by_the_unique_id(tmp_path: Path) -> None:
     start = [sys.executable, "-m", "atoll.compat", "nccl", str(PROGRAMS / "nccl_core.py"), str(tmp_path)]
     pes = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -90,8 +91,9 @@ def test_a_pe_that_does_not_call_init_is_named(job: Job) -> None:
     """
     done = job(code, 2, ok=False, ATOLL_INIT_TIMEOUT="0.3", ATOLL_WAIT_TIMEOUT="1e-9")
     assert done.returncode != 0
-    said = "Timed out after 0.3 s in init, waiting for PE 1; not yet started: PE 1. Give this wait more time: raise"
-    assert said + " ATOLL_INIT_TIMEOUT, or" in done.stderr, done.stderr
+    # The barrier of a busy machine waits for all others, and names none of them.
+    said = r"Timed out after 0.3 s in init(, waiting for PE 1)?; not yet started: PE 1. Give this wait more time: raise"
+    assert re.search(said + " ATOLL_INIT_TIMEOUT, or", done.stderr), done.stderr
 
 
 def test_a_store_of_torch_connects_the_pes() -> None:

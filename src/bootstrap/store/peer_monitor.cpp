@@ -3,16 +3,18 @@
 #include <csignal>
 #include <poll.h>
 #include <string>
+#include <unistd.h>
 
 #include "bootstrap/host/host_segment.hpp"
 #include "bootstrap/store/tcp_socket.hpp"
+#include "common/able_time.hpp"
 #include "common/quiet_thread.hpp"
 
 namespace atl::bootstrap {
 namespace {
 
-/// The time from the end of the job to SIGTERM, and from there to SIGKILL for processes that ignore it: 2 s
-/// together.
+/// The time from the end of the job to SIGTERM, without waits for a core. Then that to SIGKILL for processes
+/// that ignore it: 2 s together on a machine with free cores.
 constexpr int grace_ms = 1000;
 constexpr int ignored_ms = 800;
 
@@ -56,8 +58,19 @@ class PeerMonitor final : public Monitor {
         return ::poll(&stop, 1, ms) > 0;
     }
 
+    /// The same, for a time in which the main thread was able to run.
+    bool stopped_within_grace() {
+        const double begin_s = common::able_seconds(::getpid());
+        for (int waited_ms = 0, left_ms = grace_ms;
+             waited_ms < grace_ms * common::longest_grace && left_ms > 0; waited_ms += left_ms) {
+            if (stopped_within(left_ms)) return true;
+            left_ms = grace_ms - static_cast<int>(1e3 * (common::able_seconds(::getpid()) - begin_s));
+        }
+        return false;
+    }
+
     void end_process() {
-        if (stopped_within(grace_ms)) return;
+        if (stopped_within_grace()) return;
         const common::BoardHeader& header = board_.header();
         const std::string line = "atoll: the job is over: " + std::string(header.abort_text) + "\n";
         static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));

@@ -44,8 +44,10 @@ class Job {
         bool rejoins = false;  ///< waits for the others to call init again
         char goodbye = 0;      ///< body of its packet 'B': 'f' or 'l'; 0 = none yet
         bool reaped = false;
-        bool has_run_on = false;  ///< its process still ran a program when the lifeline ended
-        double lost_at = 0;       ///< when the lifeline ended without goodbye; 0 = it did not
+        bool has_run_on = false;    ///< its process still ran a program when the lifeline ended
+        double lost_at = 0;         ///< when the lifeline ended without goodbye; 0 = it did not
+        double able_at_loss_s = 0;  ///< common::able_seconds of `pid` then
+        double able_at_end_s = 0;   ///< common::able_seconds of `member` at the end of the job
     };
     enum class Phase {
         running,
@@ -102,6 +104,7 @@ class Job {
     std::string events_at_end(int pe, int status) const;
     void say_last(const std::string& sentence, const std::string& events);
     void advance_end();
+    bool lacked_cores() const;
     std::string describe_doing(int pe) const;
     bool some_member_lives() const;
 
@@ -140,6 +143,7 @@ class Job {
 
     Phase phase_ = Phase::running;
     double next_phase_s_ = 0;
+    double ended_s_ = 0;  ///< when the end of the job was recorded
     int status_ = 0;
     std::string last_line_;  ///< the reason of the job's end; printed after tracebacks of PEs
     int running_ = 0;        ///< PEs not reaped

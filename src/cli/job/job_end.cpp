@@ -11,6 +11,7 @@
 #include "cli/job/job.hpp"
 #include "cli/job/last_events.hpp"
 #include "cli/stacks/crash_place.hpp"
+#include "common/able_time.hpp"
 #include "common/pe_ranges.hpp"
 #include "common/text.hpp"
 
@@ -18,7 +19,7 @@ namespace atl::cli {
 namespace {
 
 // From the abort word to SIGTERM: time for PEs to flush, and for Python to print tracebacks. The same time as
-// without a launcher (peer_monitor.cpp). On oversubscribed cores, a third of it was not enough.
+// without a launcher (peer_monitor.cpp). Waits for a core do not count.
 constexpr double abort_grace_s = 1.0;
 // From SIGTERM to SIGKILL.
 constexpr double term_grace_s = 0.5;
@@ -212,9 +213,10 @@ std::string Job::cause_of_error(int pe, const std::string& error, const std::str
 
 /// Handles a PE whose lifeline broke without an explanation.
 void Job::on_lost(int pe) {
-    const Pe& lost = pes_[static_cast<std::size_t>(pe)];
+    Pe& lost = pes_[static_cast<std::size_t>(pe)];
     if (lost.lost_at == 0 || phase_ != Phase::running || now() < lost.lost_at + lost_grace_s) return;
-    lose(pe);
+    if (common::able_seconds(lost.pid) >= lost.able_at_loss_s + lost_grace_s) return lose(pe);
+    lost.lost_at = now();  // our child was without a core, and may still end
 }
 
 void Job::lose(int pe) {
@@ -278,7 +280,9 @@ void Job::end(int pe, int status, const std::string& sentence, const std::string
     board_.abort(pe, status, sentence.empty() ? "PE " + std::to_string(pe) + " ended the job" : sentence);
     if (!sentence.empty()) say_last(said.empty() ? sentence : said, events);
     phase_ = Phase::aborted;
-    next_phase_s_ = now() + (some_member_lives() ? abort_grace_s : 0);
+    ended_s_ = now();
+    for (Pe& one : pes_) one.able_at_end_s = common::able_seconds(one.member);
+    next_phase_s_ = ended_s_ + (some_member_lives() ? abort_grace_s : 0);
 }
 
 /// The last events as lines. Those of an interrupted job were read before the PEs were interrupted.
@@ -297,9 +301,19 @@ void Job::say_last(const std::string& sentence, const std::string& events) {
         write_line(line);
 }
 
+/// True if a PE that has not ended was without a core for a part of its grace.
+bool Job::lacked_cores() const {
+    if (now() >= ended_s_ + common::longest_grace * abort_grace_s) return false;
+    return std::any_of(pes_.begin(), pes_.end(), [](const Pe& pe) {
+        return pe.lifeline && common::able_seconds(pe.member) < pe.able_at_end_s + abort_grace_s;
+    });
+}
+
 void Job::advance_end() {
     if (phase_ == Phase::running || now() < next_phase_s_) return;
-    if (phase_ == Phase::aborted) {
+    if (phase_ == Phase::aborted && lacked_cores()) {
+        next_phase_s_ = now() + abort_grace_s / 10;
+    } else if (phase_ == Phase::aborted) {
         group_->signal(SIGTERM);
         group_->signal(SIGCONT);  // a stopped process takes no other signal
         phase_ = Phase::terminated;

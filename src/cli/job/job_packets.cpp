@@ -10,6 +10,7 @@
 
 #include "bootstrap/launcher/launch_protocol.hpp"
 #include "cli/job/job.hpp"
+#include "common/able_time.hpp"
 #include "common/descriptors/fd_passing.hpp"
 
 namespace atl::cli {
@@ -189,6 +190,7 @@ void Job::on_lifeline(int pe) {
     close_lifeline(pe);
     if (lost.goodbye == 0) {
         lost.lost_at = now();
+        lost.able_at_loss_s = common::able_seconds(lost.pid);
         lost.has_run_on = is_running_program(lost.member);
     } else if (lost.reaped || lost.goodbye == 'l') {
         settle(pe);

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace atl::cli {
+namespace {
+
+constexpr double least_passed_s = 1e-6;  // 0 means that something has moved
+
+}  // namespace
 
 WaitsOfAll waits_of(const std::vector<common::PeDoing>& doing) {
     WaitsOfAll all;
@@ -30,14 +35,27 @@ bool Standstill::computes(const std::vector<common::PeDoing>& doing, double pass
     return false;
 }
 
+/// The longest time without a core since `since_s_`.
+double Standstill::coreless(const std::vector<common::PeDoing>& doing) const {
+    double most_s = 0;
+    for (std::size_t pe = 0; pe < std::min(doing.size(), coreless_s_.size()); ++pe)
+        most_s = std::max(most_s, doing[pe].coreless_s - coreless_s_[pe]);
+    return most_s;
+}
+
 double Standstill::seconds(const std::vector<common::PeDoing>& doing, std::uint64_t picture, bool is_still,
                            double now_s) {
     const double passed_s = now_s - since_s_;
-    if (is_still && picture == picture_ && !computes(doing, passed_s)) return passed_s;
+    if (is_still && picture == picture_ && !computes(doing, passed_s))
+        return std::max(passed_s - coreless(doing), least_passed_s);
     picture_ = is_still ? picture : 0;
     since_s_ = now_s;
     cpu_s_.clear();
-    for (const common::PeDoing& one : doing) cpu_s_.push_back(one.cpu_s);
+    coreless_s_.clear();
+    for (const common::PeDoing& one : doing) {
+        cpu_s_.push_back(one.cpu_s);
+        coreless_s_.push_back(one.coreless_s);
+    }
     return 0;
 }
 

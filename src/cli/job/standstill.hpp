@@ -27,17 +27,20 @@ class Standstill {
     explicit Standstill(const Idle& idle) : idle_(idle) {}
 
     /// Returns the seconds for which `picture` has been the same, while `is_still` was true at each call.
+    /// Time in which a PE was ready and had no core does not count: what it waits for may have come.
     double seconds(const std::vector<common::PeDoing>& doing, std::uint64_t picture, bool is_still,
                    double now_s);
     void restart(double now_s) { since_s_ = now_s; }
 
   private:
     bool computes(const std::vector<common::PeDoing>& doing, double passed_s) const;
+    double coreless(const std::vector<common::PeDoing>& doing) const;
 
     Idle idle_;
-    double since_s_ = 0;         ///< when `picture_` was first seen
-    std::uint64_t picture_ = 0;  ///< 0: some PE made progress
-    std::vector<double> cpu_s_;  ///< CPU time of each PE at `since_s_`
+    double since_s_ = 0;              ///< when `picture_` was first seen
+    std::uint64_t picture_ = 0;       ///< 0: some PE made progress
+    std::vector<double> cpu_s_;       ///< CPU time of each PE at `since_s_`
+    std::vector<double> coreless_s_;  ///< common::coreless_seconds of each PE then
 };
 
 }  // namespace atl::cli

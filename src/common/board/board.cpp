@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "common/able_time.hpp"
 #include "common/clock.hpp"
 #include "common/futex.hpp"
 #include "common/kernel_identity.hpp"
@@ -234,6 +235,12 @@ bool BoardView::process_ended(int pe) const noexcept {
     return ::kill(pid, 0) != 0 && errno == ESRCH;
 }
 
+bool BoardView::process_works(int pe) const {
+    if (entry(pe).pid_namespace.load(std::memory_order_relaxed) != own_pid_namespace()) return false;
+    const char state = process_figures(entry(pe).pid.load(std::memory_order_acquire)).state;
+    return state == 'R' || state == 'D';
+}
+
 std::string BoardView::wait_text(int pe) const {
     const std::optional<WaitCopy> wait = copy_wait(entry(pe).wait);
     if (!wait) return {};
@@ -351,6 +358,7 @@ PeDoing BoardView::doing(int pe, bool with_calls) const {
         const ProcessFigures figures = process_figures(one.pid);
         one.process = figures.state;
         one.cpu_s = figures.cpu_s;
+        one.coreless_s = coreless_seconds(one.pid);
     }
     if (one.process == 'T')
         one.text = "stopped (process " + std::to_string(one.pid) + ")" + (one.waits ? ", " + one.text : "");

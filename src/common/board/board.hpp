@@ -204,6 +204,7 @@ struct PeDoing {
     char process = '?';           ///< state of the process as in /proc: R, S, D, T (stopped), Z; ? if unknown
     std::int32_t pid = 0;         ///< 0: unknown
     double cpu_s = 0;             ///< CPU time of all its threads so far
+    double coreless_s = 0;        ///< time for which its main thread was ready and had no core
     std::string site;             ///< place in the program of a PE that does not wait; empty if unknown
 };
 
@@ -287,6 +288,8 @@ class BoardView {
     void sign_in(int pe) const noexcept;
     /// True if the process of `pe` has certainly ended; false if this process cannot know.
     bool process_ended(int pe) const noexcept;
+    /// True if the process of `pe` computes, wants to, or reads a disk; false if this process cannot know.
+    bool process_works(int pe) const;
 
     /// A consistent copy of the wait of `pe` as text; empty if it does not wait. For example
     /// "signal_wait_until on heap+0x40: found 3, waiting for >= 4 (12.3 s)".

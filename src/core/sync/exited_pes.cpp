@@ -7,7 +7,7 @@ namespace atl::core {
 
 namespace {
 
-constexpr std::uint64_t parting_ns = 500'000'000;
+constexpr std::uint64_t parting_ns = 500'000'000, longest_parting_ns = 10 * parting_ns;
 
 bool has_exited(common::PeState state) {
     return state == common::PeState::left || state == common::PeState::died ||
@@ -34,12 +34,15 @@ ExitedPes ExitedPes::with_all_others(const JobState& job) {
 }
 
 bool ExitedPes::is_final(std::uint64_t since_ns) const {
-    const common::PeState state = job_.board().state(pe_);
+    const common::BoardView& board = job_.board();
+    const common::PeState state = board.state(pe_);
+    const std::uint64_t now_ns = common::now_ns();
     // The launcher, or PE 0, writes how the PE died to the board after this state. That text is the better
-    // error.
-    const bool may_explain = state == common::PeState::died ||
-                             (state == common::PeState::left && !job_.board().process_ended(pe_));
-    return !may_explain || common::now_ns() >= since_ns + parting_ns;
+    // error. It comes soon, unless the machine is busy.
+    if (state == common::PeState::died) return now_ns >= since_ns + longest_parting_ns;
+    if (state != common::PeState::left || board.process_ended(pe_)) return true;
+    // Its interpreter may still end. A process that sleeps may never do so.
+    return now_ns >= since_ns + (board.process_works(pe_) ? longest_parting_ns : parting_ns);
 }
 
 std::string ExitedPes::text(bool initialized) const {
