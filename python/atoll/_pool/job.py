@@ -25,7 +25,17 @@ from .. import _atoll
 from .._launching.launch import launcher_path, named_by_launcher, surroundings
 from .._launching.wire import close_all, load, receive, send
 from .output import Lines, Show
-from .task import ANSWER_SECONDS, Pe, PoolFuture, Task, late_text, reason, submitted_text, unreadable
+from .task import (
+    ANSWER_SECONDS,
+    Pe,
+    PoolFuture,
+    Task,
+    late_text,
+    reason,
+    runnable_seconds,
+    submitted_text,
+    unreadable,
+)  # fmt: skip
 
 GRACE_SECONDS = 1.0  # other PEs of a call in which one has failed may go on so long
 END_SECONDS = 5.0
@@ -50,6 +60,7 @@ class PoolJob:
         self._lost: int | None = None  # the first PE whose connection closed
         self._quits = False
         self._kill_at = float("inf")
+        self._ending: dict[int, float] = {}  # by process: its runnable seconds when it was to end
         self._terminated = False
         self._complaint: deque[str] = deque(maxlen=40)
         self._selector = selectors.DefaultSelector()
@@ -146,11 +157,21 @@ class PoolJob:
         """Let idle PEs leave the job and end; kill what remains after some seconds. Returns at once."""
         with self._lock:
             self._quits = True
-            self._kill_at = min(self._kill_at, time.monotonic() + END_SECONDS)
+            self._await_end()
             for pe in self._pes.values():
                 with contextlib.suppress(OSError):
                     send(pe.sock, b"q")
         self._wake()
+
+    def _await_end(self) -> None:
+        """Give the PEs some seconds to end by themselves. Waits for a core do not count. Needs the lock."""
+        for pe in self._pes.values():
+            self._ending.setdefault(pe.pid, runnable_seconds(pe.pid))
+        self._kill_at = min(self._kill_at, time.monotonic() + END_SECONDS)
+
+    def _end_seconds_left(self) -> float:
+        waited = (runnable_seconds(pid) - begun for pid, begun in self._ending.items())
+        return END_SECONDS - min(waited, default=END_SECONDS)
 
     def kill(self, why: str) -> None:
         """End all processes now. Calls that have not ended raise PeDied with the reason."""
@@ -313,7 +334,7 @@ class PoolJob:
             if self._lost is not None:
                 return
             self._lost = pe.number
-            self._kill_at = min(self._kill_at, time.monotonic() + END_SECONDS)
+            self._await_end()
             for other in self._pes.values():  # its call gets PeDied if it waits for the one that ended
                 with contextlib.suppress(OSError):
                     send(other.sock, b"q")
@@ -350,7 +371,9 @@ class PoolJob:
             return min([self._kill_at, *(task.due() for task in (*self._tasks(), *self._queue))])
 
     def _act_on_time(self, now: float) -> None:
-        if now >= self._kill_at:
+        if now >= self._kill_at and not self._terminated and (left := self._end_seconds_left()) > 0:
+            self._kill_at = now + max(left, 0.1)
+        elif now >= self._kill_at:
             politely = self._lost is not None and not self._terminated
             self._kill_at = now + 2.0 if politely else float("inf")
             self._terminated = True
