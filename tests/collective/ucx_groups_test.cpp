@@ -1,45 +1,14 @@
 // Groups over several hosts: their members are threads, which ATOLL_HOST_ID puts on hosts, and UCX joins
 // these.
-#include "collective/members/endpoint.hpp"
-#include "collective/members/meeting.hpp"
-#include "collective/requests.hpp"
-#include "collective/requests/group.hpp"
+#include "collective/far_setup.hpp"
 
 #include <gtest/gtest.h>
 #include <latch>
 
-#include <condition_variable>
-#include <cstdlib>
-#include <map>
 #include <numeric>
-#include <thread>
 
 namespace atl::requests {
 namespace {
-
-/// A store in memory, whose `get` waits.
-class Store {
-  public:
-    JobOptions::Store of_members() {
-        JobOptions::Store store;
-        store.put = [this](const std::string& key, const std::string& value) {
-            const std::lock_guard lock(mutex_);
-            values_[key] = value;
-            changed_.notify_all();
-        };
-        store.get = [this](const std::string& key) {
-            std::unique_lock lock(mutex_);
-            changed_.wait(lock, [&] { return values_.contains(key); });
-            return values_[key];
-        };
-        return store;
-    }
-
-  private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::map<std::string, std::string> values_;
-};
 
 /// Members 0 and 1 are on host a, member 2 is on host b.
 class FarGroups : public ::testing::Test {
@@ -63,8 +32,6 @@ class FarGroups : public ::testing::Test {
         for (std::thread& thread : threads) thread.join();
     }
 };
-
-using Values = std::vector<std::int32_t>;
 
 std::string error_of(Group& group, const Call& call, double timeout_s = 0) {
     try {

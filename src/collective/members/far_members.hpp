@@ -1,9 +1,12 @@
 // FarMembers: the members of a group that run on other hosts. Each has a copy of this member's area, and this
-// process has copies of theirs. A member passes on what it writes into its area, in order.
+// process has copies of theirs. A member passes on what it writes into its area, in order. Large data that all
+// members of a host read is passed on to one of them, into a copy that they share.
 #pragma once
 
 #include "collective/members/area.hpp"
+#include "collective/members/doorbell.hpp"
 #include "collective/members/endpoint.hpp"
+#include "collective/members/hosts.hpp"
 #include "common/bell.hpp"
 #include "common/quiet_thread.hpp"
 
@@ -17,19 +20,6 @@
 
 namespace atl::far {
 
-/// The members of a group by their hosts, and their numbers at the endpoint.
-struct Layout {
-    int rank = 0;
-    std::vector<int> host_of;        ///< by member
-    std::vector<std::string> names;  ///< of hosts
-    std::vector<int> numbers;        ///< by member
-
-    int n() const { return static_cast<int>(host_of.size()); }
-    bool is_far(int member) const {
-        return host_of[std::size_t(member)] != host_of[static_cast<std::size_t>(rank)];
-    }
-};
-
 class FarMembers final : public Target {
   public:
     FarMembers(std::shared_ptr<Endpoint> endpoint, Layout layout);
@@ -39,9 +29,11 @@ class FarMembers final : public Target {
 
     /// The place of the copies of this process, for the other members.
     std::uint64_t place() const { return place_; }
-    /// Sets the places of the other members' copies, and this member's area in `memory`.
-    void open(std::vector<std::uint64_t> places, char* area, std::shared_ptr<const void> memory);
-    int n_hosts() const { return static_cast<int>(layout_.names.size()); }
+    /// Sets the places of the other members' copies. `areas` in `memory` are those of this host's members, and
+    /// the shared copies of the others.
+    void open(std::vector<std::uint64_t> places, std::vector<char*> areas, std::shared_ptr<const void> memory);
+    const Hosts& hosts() const { return hosts_; }
+    int n_hosts() const { return hosts_.n(); }
     bool is_far(int member) const { return layout_.is_far(member); }
     /// The copy of a member's area in this process.
     requests::Area copy(int member) const {
@@ -54,6 +46,12 @@ class FarMembers final : public Target {
     void pass_word(int member, const void* from, std::size_t bytes, const void* word);
     /// Passes on a range of any size, then the word. The range must not change before the member has used it.
     void pass_with_word(int member, const void* from, std::size_t bytes, const void* word);
+    /// As pass_with_word, to the copy that the members of another host share.
+    void pass_to_host(int host, const void* from, std::size_t bytes, const void* word);
+    /// True if a shared copy has changed since the last call. The members of this host are then to be woken.
+    bool take_shared() {
+        return has_shared_.load(std::memory_order_relaxed) && has_shared_.exchange(false, std::memory_order_acquire);
+    }
     /// Passes on the last word of this member, as pass_word. It arrives even if the process then ends.
     void pass_last(int member, const void* word);
 
@@ -62,8 +60,8 @@ class FarMembers final : public Target {
     /// Sleeps until a message may have arrived, at most `ns`, unless `is_over` returns true.
     template <class IsOver> void sleep(common::Bell& bell, std::uint64_t ns, IsOver&& is_over) {
         bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
-        const common::Wake& mine = enter_sleep();
-        if (!is_over()) endpoint_->transport().sleep(ns, mine.fd());
+        const Sleeper& mine = enter_sleep();
+        if (!is_over()) endpoint_->transport().sleep(ns, mine.both.get());
         leave_sleep(mine);
         bell.sleepers.fetch_sub(1, std::memory_order_seq_cst);
     }
@@ -72,6 +70,8 @@ class FarMembers final : public Target {
         common::Bell::order_before_sleepers();
         if (sleepers_.load(std::memory_order_seq_cst) != 0) wake_sleepers();
     }
+    /// Wakes a member of this host that sleeps.
+    void ring(int member);
     /// Sends an empty message: it wakes a member, and finds out whether its process lives.
     void nudge(int member);
     /// Connects to a member for which this one waits, so that its end is noticed.
@@ -84,29 +84,50 @@ class FarMembers final : public Target {
     void arrived() noexcept override { wake(); }
 
   private:
-    /// The event of one sleeping thread. Threads do not share one: the first to clear it would leave the
-    /// others asleep.
-    const common::Wake& enter_sleep();
-    void leave_sleep(const common::Wake& mine) noexcept;
+    /// The events of one sleeping thread: its own and the doorbell. Threads do not share the former: the first to
+    /// clear it would leave the others asleep.
+    struct Sleeper {
+        explicit Sleeper(const Doorbell& doorbell);
+        common::Wake own;
+        common::Fd both;
+    };
+    const Sleeper& enter_sleep();
+    void leave_sleep(const Sleeper& mine) noexcept;
     void wake_sleepers() noexcept;
-    std::uint64_t place_of(int member, const void* in_area) const;
+    /// A message for a shared copy that came before `open`.
+    struct Early {
+        std::uint64_t offset = 0;
+        std::string data;         ///< empty: `word` is set
+        std::uint64_t word = 0;
+    };
+
+    std::uint64_t offset_of(int member, const void* in_area) const;
+    char* shared(std::uint64_t offset, std::size_t bytes) const;
+    void put_shared(std::uint64_t offset, const char* data, std::size_t bytes);
+    void set_shared(std::uint64_t offset, std::uint64_t value);
+    bool keep_early(std::uint64_t offset, const char* data, std::size_t bytes, std::uint64_t word);
     template <class Send> void guarded(int member, Send&& send);
     void pass_by(int member, const void* from, std::size_t bytes, const void* word,
-                 transport::Completion completion);
+                 transport::Completion completion, std::uint64_t base = 0);
 
     std::shared_ptr<Endpoint> endpoint_;
     const Layout layout_;
+    const Hosts hosts_;
     const pid_t process_ = ::getpid();
     const std::size_t stride_;  ///< of the copies
     const std::size_t bytes_;   ///< of all, and of a word for `nudge`
     char* memory_ = nullptr;
     std::uint64_t place_ = 0;
     std::vector<std::uint64_t> places_;
-    char* area_ = nullptr;
+    std::vector<char*> areas_;
     std::shared_ptr<const void> area_memory_;
+    std::atomic<bool> is_open_{false}, has_shared_{false};
+    std::mutex early_mutex_;
+    std::vector<Early> early_;
     std::atomic<int> sleepers_{0};
     std::mutex wakes_mutex_;
-    std::vector<std::unique_ptr<const common::Wake>> wakes_;  ///< the first `sleepers_` are in use
+    std::vector<std::unique_ptr<const Sleeper>> wakes_;  ///< the first `sleepers_` are in use
+    const Doorbell doorbell_;
     std::vector<bool> greeted_;
     std::mutex ends_mutex_;
     std::vector<std::string> ends_;  ///< of members that could not be sent to

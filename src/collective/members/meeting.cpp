@@ -216,8 +216,8 @@ Membership join_several_hosts(Meeting& meeting, const std::vector<std::string>& 
     }
     if (is_new) endpoint->set_addresses(std::move(addresses));
     if (!segment) segment = Segment::join(all[3 * std::size_t(first) + 2], joining.n);
-    far->open(std::move(places), segment->area(joining.rank), segment);
     Membership membership = membership_in(joining, segment);
+    far->open(std::move(places), membership.areas, segment);
     membership.far = far;
     membership.end_of = [segment, far](int member) {
         return far->is_far(member) ? far->end_of(member) : segment->end_of(member);

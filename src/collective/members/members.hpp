@@ -63,6 +63,9 @@ class Members {
         return area;
     }
 
+    /// The copy of a far member's area that the members of this host share.
+    Area shared(int member) const { return {m_.areas[std::size_t(member)], m_.n}; }
+
     /// Wakes a member that sleeps. Call it after each store that it may wait for.
     void ring(int member) {
         Bell::order_before_sleepers();
@@ -109,7 +112,7 @@ class Members {
         if (!m_.far)
             of.head().bell.wake_if_asleep();
         else if (of.head().bell.sleepers.load(std::memory_order_relaxed) != 0)
-            m_.far->nudge(member);  // it sleeps on the transport; a copy has no sleepers
+            m_.far->ring(member);  // it sleeps on descriptors; a copy has no sleepers
     }
 
     Membership m_;

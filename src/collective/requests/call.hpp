@@ -3,6 +3,7 @@
 #pragma once
 
 #include "atoll/error.hpp"
+#include "collective/requests/chain.hpp"
 #include "collective/requests/folding.hpp"
 #include "common/elf/call_site.hpp"
 #include "common/recorder/recorder.hpp"
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,11 @@ struct Span {
     char* data = nullptr;
     std::size_t bytes = 0;
 };
+
+/// A member's span, or the only one.
+inline const Span& span_for(const std::vector<Span>& spans, int member) {
+    return spans[spans.size() > 1 ? std::size_t(member) : 0];
+}
 
 /// The sender of a receive that takes a message of any member.
 inline constexpr int any_source = -1;
@@ -119,6 +126,8 @@ struct Request {
     int arrived = 0;        ///< members whose data of the current round has been handled
     bool sends = false;     ///< this member publishes
     bool sliced = false;    ///< an all_reduce of two rounds a chunk
+    bool shared = false;    ///< data for all members cross the network once for each host
+    std::optional<Chain> chain;  ///< of an all_reduce that passes from host to host
     bool in_place = false;  ///< the others read this member's data where it lies
     bool drained = false;   ///< they have read all of it
 

@@ -198,6 +198,7 @@ bool Group::move(Done& done) {
         std::vector<RequestPtr> complete;
         moved |= messages_.advance(complete);
         for (const RequestPtr& request : complete) settle(request, done);
+        if (members_.far() && members_.far()->take_shared()) members_.ring_all();
         return moved;
     } catch (const Error& error) {
         break_up(error.code(), error.what(), done);
@@ -405,9 +406,10 @@ const Request* Group::waiter_for(int member) {
     std::vector<RequestPtr> all(collectives_.begin(), collectives_.end());
     messages_.append_all(all);
     for (const RequestPtr& request : all) {
-        const std::vector<int> late = missing(*request);
+        const bool is_message = request->call.is_message();
+        const std::vector<int> late = is_message ? messages_.missing(*request) : rounds_.relied_on(*request);
         // Another member may still send what any member may.
-        const bool any = request->call.is_message() && request->call.root == any_source && late.size() > 1;
+        const bool any = is_message && request->call.root == any_source && late.size() > 1;
         if (!any && std::find(late.begin(), late.end(), member) != late.end()) return request.get();
     }
     return nullptr;

@@ -8,10 +8,10 @@ namespace atl::requests {
 namespace {
 
 constexpr std::size_t least_sliced_bytes = 32 * 1024;
+/// From this size on, data that all members of a host read cross the network once for each host.
+constexpr std::size_t least_shared_bytes = 64 * 1024;
 /// Chunks of a sliced all_reduce that travel together: members then wait for each other less often.
 constexpr std::uint32_t chunks_together = n_slots / 2;
-/// Members of other hosts hear of consumed rounds this rarely, which leaves them slots to go on.
-constexpr std::uint64_t rounds_a_pass = n_slots / 2;
 
 std::uint32_t rounds_for(std::size_t bytes, std::size_t piece) {
     return static_cast<std::uint32_t>(std::max<std::size_t>((bytes + piece - 1) / piece, 1));
@@ -33,11 +33,6 @@ std::size_t total_bytes(const std::vector<Span>& spans) {
 Span part_of(const Span& span, std::size_t piece, std::uint32_t round) {
     const std::size_t at = std::min(piece * round, span.bytes);
     return {span.data + at, std::min(piece, span.bytes - at)};
-}
-
-/// A member's span, or the only one.
-const Span& span_for(const std::vector<Span>& spans, int member) {
-    return spans[spans.size() > 1 ? std::size_t(member) : 0];
 }
 
 void copy_bytes(char* to, const char* from, std::size_t bytes) {
@@ -150,8 +145,23 @@ void Rounds::plan(Request& request) {
         default:
             break;
     }
+    request.shared = crosses_once(request, longest);
+    if (request.shared && request.sliced && Chain::suits(members_.far()->hosts(), request.folding)) {
+        request.chain.emplace(members_.far()->hosts(), request.folding, request.bytes, members_.rank());
+        request.sliced = false;
+        request.rounds = request.chain->rounds();
+        return;
+    }
     request.rounds = request.sliced ? 2 * rounds_for(longest, share * n) : rounds_for(longest, request.piece);
     request.in_place = request.sends && in_place_.takes(call);
+}
+
+/// True if data for all members are passed on to one member of each other host.
+bool Rounds::crosses_once(const Request& request, std::size_t longest) const {
+    const Kind kind = request.call.kind;
+    const bool is_for_all = kind == Kind::broadcast || kind == Kind::all_gather || request.sliced;
+    return is_for_all && members_.far() && longest >= least_shared_bytes &&
+           members_.far()->hosts().most_members() > 1;
 }
 
 bool Rounds::advance(Request& request) {
@@ -165,7 +175,11 @@ bool Rounds::advance(Request& request) {
         moved = true;
     }
     if (request.in_place) drain(request);
-    if (is_complete(request)) base_ += request.rounds;
+    if (tells_by_host(request)) tell_host_consumed(request);
+    if (is_complete(request)) {
+        base_ += request.rounds;
+        if (tells_by_host(request)) free_until_ = 0;  // it was found for this request's readers
+    }
     return moved;
 }
 
@@ -191,18 +205,6 @@ void Rounds::drain(Request& request) {
 
 // ---- what this member gives
 
-bool Rounds::has_room(std::uint64_t round) {
-    if (round < free_until_) return true;
-    std::uint64_t least = ~std::uint64_t{0};
-    for (int i = 0; i < members_.n(); ++i) {
-        if (i == members_.rank()) continue;
-        const Area& area = members_.area(i);
-        least = std::min(least, area ? area.head().consumed.value.load(std::memory_order_acquire) : 0);
-    }
-    free_until_ = members_.n() == 1 ? round + 1 : least + n_slots;
-    return round < free_until_;
-}
-
 /// Returns the chunk that is sent in a round, and its state. Several chunks are sent unfolded, then the same
 /// chunks folded.
 Rounds::Step Rounds::step_of(const Request& request, std::uint32_t round) const {
@@ -214,6 +216,7 @@ Rounds::Step Rounds::step_of(const Request& request, std::uint32_t round) const 
 
 /// The second round of a chunk has the slice that this member folds in the first.
 bool Rounds::may_publish(const Request& request) const {
+    if (request.chain) return may_give(request);
     if (!request.sliced) return true;
     const Step step = step_of(request, request.published);
     return !step.folded || request.consumed + step.apart > request.published;
@@ -235,13 +238,16 @@ bool Rounds::publish(Request& request) {
     bool any = false;
     while (request.published < request.rounds && may_publish(request)) {
         const std::uint64_t round = base_ + request.published;
-        if (!has_room(round)) break;
+        if (!has_room(request, round)) break;
         const Area& area = members_.mine();
         SlotHeader& header = area.head().headers[round % n_slots];
         write_round(request, area, header, round);
         header.round.store(round + 1, std::memory_order_release);
-        if (members_.far()) pass_round(request, area, round);
-        members_.ring_all();
+        if (request.shared)
+            pass_once(request, area, round);
+        else if (members_.far())
+            pass_round(request, area, round);
+        if (!request.chain || request.published == 0 || is_read_here(request)) members_.ring_all();
         // A member without data announces its call, which the others compare.
         request.published = request.sends ? request.published + 1 : request.rounds;
         any = true;
@@ -259,6 +265,7 @@ void Rounds::write_round(Request& request, const Area& area, SlotHeader& header,
     header.rounds = request.rounds;
     header.in_place = request.in_place ? 1 : 0;
     if (members_.n() == 1 || !request.sends) return;
+    if (request.chain) return write_in_chain(request, area, round);
     if (call.kind == Kind::all_to_all && request.published == 0)
         for (std::size_t i = 0; i < call.in.size(); ++i) area.sizes(round)[i] = call.in[i].bytes;
     if (request.in_place) {
@@ -271,37 +278,8 @@ void Rounds::write_round(Request& request, const Area& area, SlotHeader& header,
         return;
     }
     const Span piece = shared_piece(request, request.published);
-    const bool fits = piece.bytes <= inline_bytes;
+    const bool fits = piece.bytes <= inline_bytes && !request.shared;
     copy_bytes(fits ? reinterpret_cast<char*>(header.data) : area.slot(round), piece.data, piece.bytes);
-}
-
-/// Passes on a round to the members of other hosts: the data that they read, then the header.
-void Rounds::pass_round(const Request& request, const Area& area, std::uint64_t round) {
-    far::FarMembers& far = *members_.far();
-    const SlotHeader& header = area.head().headers[round % n_slots];
-    const std::uint32_t index = request.published;
-    const bool pieces = gives_pieces(request, index);
-    const Span shared = request.sends && !pieces ? shared_piece(request, index) : Span{};
-    for (int i = 0; i < members_.n(); ++i) {
-        if (!far.is_far(i)) continue;
-        const char* data = area.slot(round);
-        std::size_t bytes = 0;
-        if (request.sends && pieces) {
-            if (request.call.kind == Kind::all_to_all && index == 0)
-                far.pass(i, area.sizes(round) + i, sizeof *area.sizes(round));
-            data += std::size_t(i) * request.piece;
-            bytes = part(request, span_for(request.call.in, i), index, i).bytes;
-        } else if (shared.bytes > inline_bytes && is_read_by(request, i)) {
-            bytes = shared.bytes;
-        }
-        // Only the first round's header is compared.
-        if (index > 0 && bytes > 0) {
-            far.pass_with_word(i, data, bytes, &header.round);
-            continue;
-        }
-        far.pass(i, data, bytes);
-        far.pass_word(i, &header.bytes, sizeof header - sizeof header.round, &header.round);
-    }
 }
 
 void Rounds::write_pieces(const Request& request, char* slot, std::uint32_t round) const {
@@ -328,7 +306,7 @@ Span Rounds::part(const Request& request, const Span& whole, std::uint32_t round
 }
 
 /// The part of a chunk that `member` folds.
-Rounds::Slice Rounds::slice(const Request& request, std::uint32_t chunk, int member) const {
+Slice Rounds::slice(const Request& request, std::uint32_t chunk, int member) const {
     const auto n = static_cast<std::size_t>(members_.n());
     const std::size_t start = chunk * request.piece * n;
     const std::size_t length = std::min(request.piece * n, request.bytes - start);
@@ -341,6 +319,7 @@ Rounds::Slice Rounds::slice(const Request& request, std::uint32_t chunk, int mem
 
 bool Rounds::reads(const Request& request, int member) const {
     if (member == members_.rank()) return false;
+    if (request.chain) return reads_in_chain(request, member);
     switch (request.call.kind) {
         case Kind::broadcast:
         case Kind::scatter:
@@ -355,7 +334,7 @@ bool Rounds::reads(const Request& request, int member) const {
 
 /// True if the round needs the member: its data, or its call.
 bool Rounds::awaits(const Request& request, int member) const {
-    const bool compares = members_.membership().is_team && request.consumed == 0;
+    const bool compares = (members_.membership().is_team || request.chain) && request.consumed == 0;
     return (compares && member != members_.rank()) || reads(request, member);
 }
 
@@ -365,8 +344,11 @@ bool Rounds::has_arrived(Request& request, int member) {
     const std::uint64_t round = base_ + request.consumed;
     const SlotHeader& header = area.head().headers[round % n_slots];
     const std::uint64_t there = header.round.load(std::memory_order_acquire);
+    const bool shared = reads_shared(request, member);
+    if (shared && request.consumed > 0) return is_here(request, member);
     if (there < round + 1) return false;
     if (request.consumed == 0 || there != round + 1) compare(request, member, header);
+    if (shared && !difference_) return is_here(request, member);
     if (request.call.kind == Kind::all_to_all && request.consumed == 0) {
         if (!request.call.equal_pieces) compare_sizes(request, member);
         request.rounds = std::max(request.rounds, header.rounds);
@@ -381,6 +363,10 @@ bool Rounds::consume(Request& request) {
         for (; request.arrived < members_.n(); ++request.arrived) {
             if (!awaits(request, request.arrived)) continue;
             if (!has_arrived(request, request.arrived) || difference_) return any;
+            if (request.chain) {
+                copy_finished(request, request.arrived);
+                continue;
+            }
             const bool folded = request.sliced && step_of(request, request.consumed).folded;
             const bool copies = folded || !request.call.folds();
             if (copies && reads(request, request.arrived)) copy_from(request, request.arrived);
@@ -393,23 +379,22 @@ bool Rounds::consume(Request& request) {
         request.arrived = 0;
         ++request.consumed;
         any = true;
-        const std::uint64_t consumed = base_ + request.consumed;
-        members_.mine().head().consumed.value.store(consumed, std::memory_order_release);
-        if (consumed % rounds_a_pass == 0) members_.pass_to_all(&members_.mine().head().consumed);
-        members_.ring_all();
+        members_.mine().head().consumed.value.store(base_ + request.consumed, std::memory_order_release);
+        tell_consumed(request);
     }
     return any;
 }
 
 /// The `bytes` that another member sent to this one in a round.
 const char* Rounds::data_of(const Request& request, int member, std::uint32_t round, std::size_t bytes) {
-    const Area& area = members_.area(member);
     const std::uint64_t number = base_ + round;
+    if (members_.is_far(member) && gives_once(request, round)) return members_.shared(member).slot(number);
+    const Area& area = members_.area(member);
     const SlotHeader& header = area.head().headers[number % n_slots];
     if (header.in_place != 0)
         return in_place_.announced(member, header) + place_within(request, member, round);
     if (gives_pieces(request, round)) return area.slot(number) + std::size_t(members_.rank()) * request.piece;
-    return bytes <= inline_bytes ? reinterpret_cast<const char*>(header.data) : area.slot(number);
+    return bytes <= inline_bytes && !request.shared ? reinterpret_cast<const char*>(header.data) : area.slot(number);
 }
 
 /// The offset of this member's piece of a round in data that is read in place.
@@ -441,6 +426,7 @@ void Rounds::copy_own(const Request& request) const {
 }
 
 void Rounds::fold_round(const Request& request) {
+    if (request.chain) return fold_in_chain(request);
     const Call& call = request.call;
     const std::uint32_t round = request.consumed;
     if (!call.folds() || call.out.empty() || (request.sliced && step_of(request, round).folded)) return;
@@ -483,25 +469,6 @@ void Rounds::compare_sizes(const Request& request, int member) const {
                 members_.name(member) + " sends " + std::to_string(sent) + " bytes to " + members_.me() +
                     " in all_to_all, which expects " + std::to_string(expected) +
                     " from it; the sender's input sizes must match the receiver's output sizes.");
-}
-
-std::vector<int> Rounds::missing(const Request& request) {
-    std::vector<int> ranks;
-    if (!request.started) return ranks;
-    const std::uint64_t round = base_ + request.consumed;
-    for (int i = 0; i < members_.n(); ++i) {
-        if (i == members_.rank()) continue;
-        const Area& area = members_.area(i);
-        bool waits = !area;
-        if (area && request.consumed < request.rounds && awaits(request, i))
-            waits = area.head().headers[round % n_slots].round.load(std::memory_order_acquire) < round + 1;
-        if (area && request.published < request.rounds && may_publish(request))
-            waits = waits || area.head().consumed.value.load(std::memory_order_acquire) + n_slots <=
-                                 base_ + request.published;
-        if (area && request.in_place && is_read_by(request, i)) waits = waits || !has_read_all(request, i);
-        if (waits) ranks.push_back(i);
-    }
-    return ranks;
 }
 
 }  // namespace atl::requests

@@ -33,13 +33,13 @@ class Rounds {
         return request.published == request.rounds && request.consumed == request.rounds &&
                (!request.in_place || request.drained);
     }
-    /// Members that the request waits for now.
-    std::vector<int> missing(const Request& request);
+    /// Members that the request waits for now, as an error names them.
+    std::vector<int> missing(const Request& request) { return missing(request, false); }
+    /// Members whose end would keep the request from ending. Data of another host may wait for the one that receives
+    /// them here; the end of the sender is that one's to find.
+    std::vector<int> relied_on(const Request& request) { return missing(request, true); }
 
   private:
-    struct Slice {
-        std::size_t at = 0, bytes = 0;
-    };
     /// A round of a sliced all_reduce: the chunk, and whether its data is folded already.
     struct Step {
         std::uint32_t chunk = 0;
@@ -47,18 +47,25 @@ class Rounds {
         std::uint32_t apart = 1;  ///< rounds between the two steps of a chunk
     };
 
+    bool crosses_once(const Request& request, std::size_t longest) const;
     bool publish(Request& request);
     void write_round(Request& request, const Area& area, SlotHeader& header, std::uint64_t round);
     void pass_round(const Request& request, const Area& area, std::uint64_t round);
+    void pass_once(const Request& request, const Area& area, std::uint64_t round);
     void write_pieces(const Request& request, char* slot, std::uint32_t round) const;
+    bool gives_once(const Request& request, std::uint32_t round) const;
+    bool reads_shared(const Request& request, int member) const;
     Span shared_piece(const Request& request, std::uint32_t round) const;
     Span part(const Request& request, const Span& whole, std::uint32_t round, int member) const;
-    bool has_room(std::uint64_t round);
+    bool has_room(const Request& request, std::uint64_t round);
     bool may_publish(const Request& request) const;
     bool consume(Request& request);
     bool reads(const Request& request, int member) const;
     bool awaits(const Request& request, int member) const;
     bool has_arrived(Request& request, int member);
+    bool is_here(const Request& request, int member);
+    int awaited_for(const Request& request, int member, bool for_ends);
+    std::vector<int> missing(const Request& request, bool for_ends);
     void compare(const Request& request, int member, const SlotHeader& header);
     void compare_first_round(const Request& request, int from);
     void compare_sizes(const Request& request, int member) const;
@@ -74,10 +81,31 @@ class Rounds {
     Step step_of(const Request& request, std::uint32_t round) const;
     bool gives_pieces(const Request& request, std::uint32_t round) const;
 
+    // how far the members of other hosts are, where data cross the network once for each host
+    static bool tells_by_host(const Request& request) { return request.shared && !request.sliced; }
+    bool gives_to_hosts(const Request& request, int member) const;
+    std::uint64_t progress_of(int host);
+    std::uint64_t far_progress(const Request& request, int host);
+    void tell_consumed(const Request& request);
+    void tell_host_consumed(const Request& request);
+    bool waits_for_room(const Request& request, int member);
+
+    // of an all_reduce that passes from host to host
+    bool may_give(const Request& request) const;
+    bool is_read_here(const Request& request) const;
+    void write_in_chain(const Request& request, const Area& area, std::uint64_t round);
+    void pass_in_chain(const Request& request, const Area& area, std::uint64_t round);
+    bool reads_in_chain(const Request& request, int member) const;
+    void copy_finished(const Request& request, int member);
+    void fold_in_chain(const Request& request);
+    char* kept_fold(const Request& request, std::uint32_t chunk);
+
     Members& members_;
     InPlace in_place_;
+    std::vector<char> folds_;  ///< of a chain, until they are given
     std::uint64_t base_ = 0;              ///< first round of the current collective
     std::uint64_t free_until_ = n_slots;  ///< rounds below this have a free slot
+    std::uint64_t told_ = 0;              ///< rounds that this host has consumed, as others know
     std::uint32_t number_ = 0;
     std::optional<Difference> difference_;
 };
