@@ -26,3 +26,10 @@ def test_groups(make_hosts: MakeHosts) -> None:
     started = make_hosts(2).torchrun([0, 0, 1], [str(PYTHON), str(PROGRAMS / "torch_groups.py")], NETWORK)
     for done in [each.wait() for each in started]:
         assert done.status == 0 and "ok" in done.out, done.text
+
+
+def test_large_data(make_hosts: MakeHosts) -> None:
+    """Two ranks on each host, of which one dies in the middle of a sum."""
+    started = make_hosts(2).torchrun([0, 0, 1, 1], [str(PYTHON), str(PROGRAMS / "torch_large.py")], NETWORK)
+    for done in [each.wait() for each in started]:
+        assert done.status == 0 and "ok" in done.out, done.text

@@ -1,5 +1,5 @@
-// Reductions over several hosts: the bits are those of a fold over all members in rank order, for every element type,
-// operator and layout. Members are threads, which ATOLL_HOST_ID puts on hosts.
+// Reductions over several hosts: the bits are those of a fold over all members in rank order, for every
+// element type, operator and layout. Members are threads, which ATOLL_HOST_ID puts on hosts.
 #include "collective/far_setup.hpp"
 #include "collective/requests/folding.hpp"
 
@@ -79,7 +79,15 @@ struct Case {
         call.in = {{in.data(), in.size()}};
         call.out = {in_place ? call.in[0] : Span{out.data(), out.size()}};
     }
-    bool is_right() const { return (in_place ? in : out) == expected; }
+    bool is_right() const {
+        const Bytes& result = in_place ? in : out;
+        // The rest of a long double is padding.
+        const bool pads = type == static_cast<int>(DType::long_double);
+        const std::size_t element = pads ? sizeof(long double) : 1, used = pads ? 10 : 1;
+        for (std::size_t at = 0; at < expected.size(); at += element)
+            if (std::memcmp(result.data() + at, expected.data() + at, used) != 0) return false;
+        return true;
+    }
     std::string text(const char* hosts, int rank) const {
         return std::string(hosts) + ": type " + std::to_string(type) + ", operator " +
                std::to_string(static_cast<int>(op)) + ", " + std::to_string(count) + " elements, rank " +
@@ -97,7 +105,8 @@ bool is_defined(int type, ReduceOp op) {
 }
 
 /// Equal and different numbers of ranks, two and three hosts, and hosts whose ranks are not consecutive.
-constexpr const char* layouts[] = {"a,a,b,b", "a,a,a,b,b,c,c", "a,a,a,b,b,b", "a,b,a,b", "a,b,b", "a,a,b,c,c"};
+constexpr const char* layouts[] = {"a,a,b,b", "a,a,a,b,b,c,c", "a,a,a,b,b,b",
+                                   "a,b,a,b", "a,b,b",         "a,a,b,c,c"};
 
 class FarReductions : public FarSetup, public ::testing::WithParamInterface<const char*> {};
 
@@ -144,7 +153,8 @@ TEST_P(FarReductions, DataOfAllMembersMoveBesideOtherCalls) {
             for (int i = 0; i < n; ++i) gathered.emplace_back(count + std::size_t(i));
             for (Values& each : gathered) gather.out.push_back(span_of(each));
             gather.in = {span_of(mine)};
-            Call send = call_of(Kind::send, (rank + 1) % n), receive = call_of(Kind::receive, (rank + last) % n);
+            Call send = call_of(Kind::send, (rank + 1) % n),
+                 receive = call_of(Kind::receive, (rank + last) % n);
             send.in = {span_of(mine, 0, count)};
             receive.out = {span_of(message)};
             for (const Call& call : {send, sum.call, broadcast, Call{}, gather, receive})
@@ -217,7 +227,8 @@ TEST(FarCopies, AMessageBeforeTheStartIsKept) {
     layout.names = {"a", "b"};
     layout.numbers = {0, 1};
     far::FarMembers members(far::Endpoint::make("early", 0, n), layout);
-    const std::uint64_t copies = Area::bytes_of_copy(n) * n + sizeof(std::uint64_t);  // the shared ones are behind
+    const std::uint64_t copies =
+        Area::bytes_of_copy(n) * n + sizeof(std::uint64_t);  // the shared ones are behind
     std::vector<char> areas(2 * Area::bytes(n));
     char* const theirs = areas.data() + Area::bytes(n);
     const auto offset_of = [&](const void* at) {

@@ -51,8 +51,8 @@ class FarSetup : public ::testing::Test {
   protected:
     ~FarSetup() override { ::unsetenv("ATOLL_HOST_ID"); }
 
-    /// Runs `body` as each member, in a separate thread. `hosts` has a name for each, as in "a,a,b". A body that takes
-    /// the group itself may leave it in any state; after others a barrier follows.
+    /// Runs `body` as each member, in a separate thread. `hosts` has a name for each, as in "a,a,b". A body
+    /// that takes the group itself may leave it in any state; after others a barrier follows.
     template <class Body> static void as_members(const std::string& hosts, Body&& body) {
         ::setenv("ATOLL_HOST_ID", hosts.c_str(), 1);
         const int n = 1 + static_cast<int>(std::count(hosts.begin(), hosts.end(), ','));

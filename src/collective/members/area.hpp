@@ -34,7 +34,8 @@ static_assert(sizeof(SlotHeader) == line_of_area);
 
 enum class Stage : std::uint32_t { absent, joined, left, broken };
 
-inline constexpr std::size_t reason_bytes = 1000, call_site_bytes = 160, heap_text_bytes = 512, doorbell_bytes = 32;
+inline constexpr std::size_t reason_bytes = 1000, call_site_bytes = 160, heap_text_bytes = 512,
+                             doorbell_bytes = 32;
 struct alignas(line_of_area) MemberState {
     std::atomic<std::uint32_t> stage;
     std::int32_t process;       ///< process identifier
@@ -43,7 +44,7 @@ struct alignas(line_of_area) MemberState {
     /// 1 + the number of the call whose place in the program is in `site`. Set once calls differ.
     std::atomic<std::uint32_t> sited;
     char site[call_site_bytes];
-    char heap[heap_text_bytes];  ///< address of the process heap, once data in it was sent
+    char heap[heap_text_bytes];     ///< address of the process heap, once data in it was sent
     char doorbell[doorbell_bytes];  ///< name of the member's Doorbell; only of groups over several hosts
 };
 
@@ -57,8 +58,9 @@ using common::Bell;
 
 /// The fixed part of an area. Behind it are the counters of the rings, sizes, slots and rings.
 struct AreaHead {
-    Counter consumed;  ///< rounds that this member no longer needs from the others
-    Counter host_consumed;  ///< the same of all members of this one's host; in calls whose data cross the network once a host
+    Counter consumed;       ///< rounds that this member no longer needs from the others
+    Counter host_consumed;  ///< the same of all members of this one's host; in calls whose data cross the
+                            ///< network once a host
     Bell bell;
     MemberState state;
     SlotHeader headers[n_slots];

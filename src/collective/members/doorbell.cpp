@@ -39,7 +39,8 @@ std::string new_name() {
 
 }  // namespace
 
-Doorbell::Doorbell() : name_(new_name()), fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+Doorbell::Doorbell()
+    : name_(new_name()), fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     const Address own = address_of(name_.c_str());
     if (!fd_ || ::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&own.address), own.bytes) != 0)
         throw Error(ErrorCode::system, "Making a socket for the ranks of this host failed: " +

@@ -56,7 +56,8 @@ void FarMembers::open(std::vector<std::uint64_t> places, std::vector<char*> area
     places_ = std::move(places);
     areas_ = std::move(areas);
     area_memory_ = std::move(memory);
-    char* const name = Area(areas_[static_cast<std::size_t>(layout_.rank)], layout_.n()).head().state.doorbell;
+    char* const name =
+        Area(areas_[static_cast<std::size_t>(layout_.rank)], layout_.n()).head().state.doorbell;
     name[doorbell_.name().copy(name, requests::doorbell_bytes - 1)] = '\0';
     const std::lock_guard lock(early_mutex_);
     for (const Early& each : early_) {

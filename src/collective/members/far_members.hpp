@@ -1,6 +1,6 @@
 // FarMembers: the members of a group that run on other hosts. Each has a copy of this member's area, and this
-// process has copies of theirs. A member passes on what it writes into its area, in order. Large data that all
-// members of a host read is passed on to one of them, into a copy that they share.
+// process has copies of theirs. A member passes on what it writes into its area, in order. Large data that
+// all members of a host read is passed on to one of them, into a copy that they share.
 #pragma once
 
 #include "collective/members/area.hpp"
@@ -29,9 +29,10 @@ class FarMembers final : public Target {
 
     /// The place of the copies of this process, for the other members.
     std::uint64_t place() const { return place_; }
-    /// Sets the places of the other members' copies. `areas` in `memory` are those of this host's members, and
-    /// the shared copies of the others.
-    void open(std::vector<std::uint64_t> places, std::vector<char*> areas, std::shared_ptr<const void> memory);
+    /// Sets the places of the other members' copies. `areas` in `memory` are those of this host's members,
+    /// and the shared copies of the others.
+    void open(std::vector<std::uint64_t> places, std::vector<char*> areas,
+              std::shared_ptr<const void> memory);
     const Hosts& hosts() const { return hosts_; }
     int n_hosts() const { return hosts_.n(); }
     bool is_far(int member) const { return layout_.is_far(member); }
@@ -50,7 +51,8 @@ class FarMembers final : public Target {
     void pass_to_host(int host, const void* from, std::size_t bytes, const void* word);
     /// True if a shared copy has changed since the last call. The members of this host are then to be woken.
     bool take_shared() {
-        return has_shared_.load(std::memory_order_relaxed) && has_shared_.exchange(false, std::memory_order_acquire);
+        return has_shared_.load(std::memory_order_relaxed) &&
+               has_shared_.exchange(false, std::memory_order_acquire);
     }
     /// Passes on the last word of this member, as pass_word. It arrives even if the process then ends.
     void pass_last(int member, const void* word);
@@ -84,8 +86,8 @@ class FarMembers final : public Target {
     void arrived() noexcept override { wake(); }
 
   private:
-    /// The events of one sleeping thread: its own and the doorbell. Threads do not share the former: the first to
-    /// clear it would leave the others asleep.
+    /// The events of one sleeping thread: its own and the doorbell. Threads do not share the former: the
+    /// first to clear it would leave the others asleep.
     struct Sleeper {
         explicit Sleeper(const Doorbell& doorbell);
         common::Wake own;
@@ -97,7 +99,7 @@ class FarMembers final : public Target {
     /// A message for a shared copy that came before `open`.
     struct Early {
         std::uint64_t offset = 0;
-        std::string data;         ///< empty: `word` is set
+        std::string data;  ///< empty: `word` is set
         std::uint64_t word = 0;
     };
 

@@ -123,13 +123,13 @@ struct Request {
     std::size_t piece = 0;                           ///< bytes for one member in one round
     std::uint32_t rounds = 1;
     std::uint32_t published = 0, consumed = 0;
-    int arrived = 0;        ///< members whose data of the current round has been handled
-    bool sends = false;     ///< this member publishes
-    bool sliced = false;    ///< an all_reduce of two rounds a chunk
-    bool shared = false;    ///< data for all members cross the network once for each host
+    int arrived = 0;             ///< members whose data of the current round has been handled
+    bool sends = false;          ///< this member publishes
+    bool sliced = false;         ///< an all_reduce of two rounds a chunk
+    bool shared = false;         ///< data for all members cross the network once for each host
     std::optional<Chain> chain;  ///< of an all_reduce that passes from host to host
-    bool in_place = false;  ///< the others read this member's data where it lies
-    bool drained = false;   ///< they have read all of it
+    bool in_place = false;       ///< the others read this member's data where it lies
+    bool drained = false;        ///< they have read all of it
 
     // ---- progress of a message
     std::uint64_t moved = 0;

@@ -1,4 +1,5 @@
-// Chain: the plan of an all_reduce that passes from host to host, so that data cross the network once each way.
+// Chain: the plan of an all_reduce that passes from host to host, so that data cross the network once each
+// way.
 #pragma once
 
 #include "collective/members/hosts.hpp"
@@ -15,12 +16,13 @@ struct Slice {
     std::size_t at = 0, bytes = 0;
 };
 
-/// The data are cut into chunks, and each chunk into a slice for each lane. A lane has a leader on each host. The
-/// leader of the first host folds its slice over the members of its host, and passes the result on to that of the
-/// next host, which continues. The last ones pass the finished slices on to all.
+/// The data are cut into chunks, and each chunk into a slice for each lane. A lane has a leader on each host.
+/// The leader of the first host folds its slice over the members of its host, and passes the result on to
+/// that of the next host, which continues. The last ones pass the finished slices on to all.
 ///
-/// Rounds go around the hosts: in round r the members of host r % n give their own data of a chunk, and the leaders
-/// of the host before it give their folds of the same chunk. Those of the last host give finished slices.
+/// Rounds go around the hosts: in round r the members of host r % n give their own data of a chunk, and the
+/// leaders of the host before it give their folds of the same chunk. Those of the last host give finished
+/// slices.
 class Chain {
   public:
     /// True if a chain folds in rank order, and passes on less than slices from each member to each do.

@@ -39,7 +39,8 @@ void Rounds::write_in_chain(const Request& request, const Area& area, std::uint6
     if (given) {
         const std::size_t bytes = chain.slice(*given, chain.lane()).bytes;
         if (bytes == 0) return;
-        std::memcpy(slot, kept_fold(request, *given), chain.is_on_last_host() ? bytes : bytes * chain.widening());
+        std::memcpy(slot, kept_fold(request, *given),
+                    chain.is_on_last_host() ? bytes : bytes * chain.widening());
     }
 }
 
@@ -102,7 +103,8 @@ void Rounds::fold_in_chain(const Request& request) {
     }
     if (chain.is_on_last_host()) part.n_in_all = members_.n();
     if (slice.bytes == 0) return;
-    request.folding.fold_part(part, static_cast<int>(here.size()), source, slice.bytes, kept_fold(request, *chunk));
+    request.folding.fold_part(part, static_cast<int>(here.size()), source, slice.bytes,
+                              kept_fold(request, *chunk));
 }
 
 }  // namespace atl::requests

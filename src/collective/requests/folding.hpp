@@ -35,8 +35,8 @@ class Folding {
         if (average_) collective::finish_average(dst, bytes / size_of(real_), real_, ReduceOp::avg, n);
     }
 
-    /// A fold whose sources are on several hosts: one host after the other folds its own. Folds of 16 and 8 bits
-    /// are passed on in float.
+    /// A fold whose sources are on several hosts: one host after the other folds its own. Folds of 16 and 8
+    /// bits are passed on in float.
     struct Part {
         const char* so_far = nullptr;  ///< the fold of the earlier hosts; null on the first
         int n_in_all = 0;              ///< the sources of all hosts, on the last one; else 0

@@ -32,14 +32,16 @@ void Rounds::pass_round(const Request& request, const Area& area, std::uint64_t 
     }
 }
 
-/// The same where data for all members cross the network once for each host. All members compare the first header.
+/// The same where data for all members cross the network once for each host. All members compare the first
+/// header.
 void Rounds::pass_once(const Request& request, const Area& area, std::uint64_t round) {
     const std::uint32_t index = request.published;
     if (!request.chain && !gives_once(request, index)) return pass_round(request, area, round);
     far::FarMembers& far = *members_.far();
     const SlotHeader& header = area.head().headers[round % n_slots];
     for (int i = 0; index == 0 && i < members_.n(); ++i)
-        if (far.is_far(i)) far.pass_word(i, &header.bytes, sizeof header - sizeof header.round, &header.round);
+        if (far.is_far(i))
+            far.pass_word(i, &header.bytes, sizeof header - sizeof header.round, &header.round);
     if (!request.sends) return;
     if (request.chain) return pass_in_chain(request, area, round);
     const Span piece = shared_piece(request, index);

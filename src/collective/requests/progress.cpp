@@ -1,4 +1,5 @@
-// How far members are: the counts of consumed rounds, by which others find free slots, and members that are awaited.
+// How far members are: the counts of consumed rounds, by which others find free slots, and members that are
+// awaited.
 #include "collective/requests/rounds.hpp"
 
 #include <algorithm>
@@ -86,7 +87,8 @@ void Rounds::tell_host_consumed(const Request& request) {
     word.value.store(least, std::memory_order_release);
     for (int i = 0; i < members_.n(); ++i) {
         if (!members_.is_far(i) || !gives_to_hosts(request, i)) continue;
-        if (hosts.receiver(hosts.mine(), i) == members_.rank()) members_.far()->pass_word(i, nullptr, 0, &word);
+        if (hosts.receiver(hosts.mine(), i) == members_.rank())
+            members_.far()->pass_word(i, nullptr, 0, &word);
     }
 }
 
@@ -95,9 +97,9 @@ bool Rounds::waits_for_room(const Request& request, int member) {
     if (request.published >= request.rounds || !may_publish(request)) return false;
     const std::uint64_t round = base_ + request.published;
     const bool by_host = tells_by_host(request) && members_.is_far(member);
-    const std::uint64_t consumed = by_host
-                                       ? far_progress(request, members_.far()->hosts().host_of(member))
-                                       : members_.area(member).head().consumed.value.load(std::memory_order_acquire);
+    const std::uint64_t consumed =
+        by_host ? far_progress(request, members_.far()->hosts().host_of(member))
+                : members_.area(member).head().consumed.value.load(std::memory_order_acquire);
     return consumed <= round && consumed + n_slots <= round;
 }
 
@@ -134,7 +136,8 @@ std::vector<int> Rounds::missing(const Request& request, bool for_ends) {
         bool waits = !area || waits_for_room(request, i);
         if (area && request.in_place && is_read_by(request, i)) waits = waits || !has_read_all(request, i);
         if (waits) ranks.push_back(i);
-        if (!area || request.consumed >= request.rounds || !awaits(request, i) || is_here(request, i)) continue;
+        if (!area || request.consumed >= request.rounds || !awaits(request, i) || is_here(request, i))
+            continue;
         ranks.push_back(awaited_for(request, i, for_ends));
     }
     std::sort(ranks.begin(), ranks.end());

@@ -394,7 +394,8 @@ const char* Rounds::data_of(const Request& request, int member, std::uint32_t ro
     if (header.in_place != 0)
         return in_place_.announced(member, header) + place_within(request, member, round);
     if (gives_pieces(request, round)) return area.slot(number) + std::size_t(members_.rank()) * request.piece;
-    return bytes <= inline_bytes && !request.shared ? reinterpret_cast<const char*>(header.data) : area.slot(number);
+    return bytes <= inline_bytes && !request.shared ? reinterpret_cast<const char*>(header.data)
+                                                    : area.slot(number);
 }
 
 /// The offset of this member's piece of a round in data that is read in place.

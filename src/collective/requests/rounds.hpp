@@ -35,8 +35,8 @@ class Rounds {
     }
     /// Members that the request waits for now, as an error names them.
     std::vector<int> missing(const Request& request) { return missing(request, false); }
-    /// Members whose end would keep the request from ending. Data of another host may wait for the one that receives
-    /// them here; the end of the sender is that one's to find.
+    /// Members whose end would keep the request from ending. Data of another host may wait for the one that
+    /// receives them here; the end of the sender is that one's to find.
     std::vector<int> relied_on(const Request& request) { return missing(request, true); }
 
   private:
@@ -102,7 +102,7 @@ class Rounds {
 
     Members& members_;
     InPlace in_place_;
-    std::vector<char> folds_;  ///< of a chain, until they are given
+    std::vector<char> folds_;             ///< of a chain, until they are given
     std::uint64_t base_ = 0;              ///< first round of the current collective
     std::uint64_t free_until_ = n_slots;  ///< rounds below this have a free slot
     std::uint64_t told_ = 0;              ///< rounds that this host has consumed, as others know
