@@ -1,4 +1,4 @@
-// Doorbell: a socket by which processes of one host wake a process that sleeps on descriptors.
+// Doorbell: a socket by which processes of one host wake another, from its sleep on descriptors.
 #pragma once
 
 #include "common/descriptors/fd.hpp"

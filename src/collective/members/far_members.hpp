@@ -1,6 +1,6 @@
 // FarMembers: the members of a group that run on other hosts. Each has a copy of this member's area, and this
-// process has copies of theirs. A member passes on what it writes into its area, in order. Large data that
-// all members of a host read is passed on to one of them, into a copy that they share.
+// process has copies of theirs. A member passes on what it writes into its area, in order. Large data for
+// all members of a host are passed on to one of them, into a copy that they share.
 #pragma once
 
 #include "collective/members/area.hpp"
@@ -47,7 +47,7 @@ class FarMembers final : public Target {
     void pass_word(int member, const void* from, std::size_t bytes, const void* word);
     /// Passes on a range of any size, then the word. The range must not change before the member has used it.
     void pass_with_word(int member, const void* from, std::size_t bytes, const void* word);
-    /// As pass_with_word, to the copy that the members of another host share.
+    /// The same, to the copy that the members of another host share.
     void pass_to_host(int host, const void* from, std::size_t bytes, const void* word);
     /// True if a shared copy has changed since the last call. The members of this host are then to be woken.
     bool take_shared() {

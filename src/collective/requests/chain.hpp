@@ -17,11 +17,11 @@ struct Slice {
 };
 
 /// The data are cut into chunks, and each chunk into a slice for each lane. A lane has a leader on each host.
-/// The leader of the first host folds its slice over the members of its host, and passes the result on to
-/// that of the next host, which continues. The last ones pass the finished slices on to all.
+/// The leader of the first host folds its slice over the members of its host. That of the next host
+/// continues with its own members. The last ones pass the finished slices on to all.
 ///
-/// Rounds go around the hosts: in round r the members of host r % n give their own data of a chunk, and the
-/// leaders of the host before it give their folds of the same chunk. Those of the last host give finished
+/// Rounds go around the hosts. In round r the members of host r % n give their own data of a chunk. The
+/// leaders of the host before it give their folds of that chunk. Those of the last host give finished
 /// slices.
 class Chain {
   public:

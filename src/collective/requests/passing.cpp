@@ -1,4 +1,4 @@
-// What members pass on to those of other hosts.
+// Data that members pass on to those of other hosts.
 #include "collective/requests/rounds.hpp"
 
 namespace atl::requests {

@@ -50,7 +50,8 @@ std::uint64_t Rounds::far_progress(const Request& request, int host) {
     const far::Hosts& hosts = members_.far()->hosts();
     std::uint64_t least = ~std::uint64_t{0};
     if (host == hosts.mine()) return least;
-    if (gives_to_hosts(request, members_.rank())) least = progress_of(host);
+    // All members compare the first header.
+    if (request.published == 0 || gives_to_hosts(request, members_.rank())) least = progress_of(host);
     if (request.chain && request.chain->leads() && host == hosts.mine() + 1) {
         const int next = hosts.members(host)[std::size_t(request.chain->lane())];
         least = std::min(least, members_.area(next).head().consumed.value.load(std::memory_order_acquire));

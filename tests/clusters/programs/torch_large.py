@@ -27,7 +27,9 @@ for kind in (torch.float32, torch.bfloat16, torch.float16, torch.float64):
         works = [dist.all_reduce(total, async_op=True), dist.broadcast(copy, src=size - 1, async_op=True)]
         for work in works:
             work.wait()
-        assert torch.equal(total, expected.to(kind)), f"the sum of {count} elements of {kind} is not in rank order"
+        assert torch.equal(total, expected.to(kind)), (
+            f"the sum of {count} elements of {kind} is not in rank order"
+        )
         assert torch.equal(copy, parts[size - 1])
 
 dist.barrier()
