@@ -116,7 +116,8 @@ TEST_P(FarReductions, EveryTypeAndOperatorHasTheBitsOfRankOrder) {
             for (int op = 0; op < reduce_op_count; ++op) {
                 if (!is_defined(type, static_cast<ReduceOp>(op))) continue;
                 const std::size_t element = Folding(type, static_cast<ReduceOp>(op)).element_bytes();
-                Case each{type, static_cast<ReduceOp>(op), 70'001 / element + 3, op % 2 == 1, {}, {}, {}, {}};
+                Case each{type, static_cast<ReduceOp>(op), 140'001 / element + 3, op % 2 == 1, {}, {}, {},
+                          {}};
                 each.prepare(rank, group.n());
                 group.run(each.call, 0);
                 EXPECT_TRUE(each.is_right()) << each.text(GetParam(), rank);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t least_sliced_bytes = 32 * 1024;
 /// From this size on, data that all members of a host read cross the network once for each host.
-constexpr std::size_t least_shared_bytes = 64 * 1024;
+constexpr std::size_t least_shared_bytes = 64 * 1024, least_shared_sum_bytes = 128 * 1024;
 /// Chunks of a sliced all_reduce that travel together: members then wait for each other less often.
 constexpr std::uint32_t chunks_together = n_slots / 2;
 
@@ -160,7 +160,8 @@ void Rounds::plan(Request& request) {
 bool Rounds::crosses_once(const Request& request, std::size_t longest) const {
     const Kind kind = request.call.kind;
     const bool is_for_all = kind == Kind::broadcast || kind == Kind::all_gather || request.sliced;
-    return is_for_all && members_.far() && longest >= least_shared_bytes &&
+    return is_for_all && members_.far() &&
+           longest >= (request.sliced ? least_shared_sum_bytes : least_shared_bytes) &&
            members_.far()->hosts().most_members() > 1;
 }
 
