@@ -21,9 +21,9 @@ class Sources {
         const gpu::GroupMemory memory{call.team.n_pes, call.words_bytes};
         const bool from_root = is_from_root(call.kind);
         if (call.bytes > memory.exchange_limit_bytes()) {
-            if (from_root) told_ = reinterpret_cast<std::int64_t*>(call.memory + memory.root_at(0));
+            if (from_root) root_offset_ = reinterpret_cast<std::int64_t*>(call.memory + memory.root_at(0));
             if (from_root && call.root == call.team.my_pe)
-                *told_ = static_cast<const char*>(call.src) - own_slot();
+                *root_offset_ = static_cast<const char*>(call.src) - own_slot();
             return;
         }
         staging_ = call.memory + memory.words_at(0, 0, 0);
@@ -35,7 +35,7 @@ class Sources {
     }
     /// Call it after all have met.
     const char* of(int pe, int block = 0) const {
-        if (told_) return source_of_root() + place(block, call_.bytes);
+        if (root_offset_) return source_of_root() + place(block, call_.bytes);
         return device::peer(call_.team, staging_ ? staging_ : static_cast<const char*>(call_.src), pe) +
                from_ + place(block, call_.bytes);
     }
@@ -44,13 +44,13 @@ class Sources {
     static std::uint64_t place(int i, std::uint64_t stride) { return static_cast<std::uint64_t>(i) * stride; }
     char* own_slot() const { return call_.team.window + call_.team.my_slot * call_.team.stride; }
     const char* source_of_root() const {
-        return device::peer(call_.team, own_slot() + *device::peer(call_.team, told_, call_.root),
+        return device::peer(call_.team, own_slot() + *device::peer(call_.team, root_offset_, call_.root),
                             call_.root);
     }
     const gpu::GroupCall& call_;
     std::uint64_t from_;
     char* staging_ = nullptr;
-    std::int64_t* told_ = nullptr;  ///< the offset of the root's source in its slot
+    std::int64_t* root_offset_ = nullptr;  ///< the offset of the root's source in its slot
 };
 
 /// An average is a sum that is divided at the end.

@@ -82,8 +82,8 @@ void Rounds::tell_consumed(const Request& request) {
 void Rounds::tell_host_consumed(const Request& request) {
     const far::Hosts& hosts = members_.far()->hosts();
     const std::uint64_t least = progress_of(hosts.mine());
-    if (least / rounds_a_pass == told_ / rounds_a_pass) return;
-    told_ = least;
+    if (least / rounds_a_pass == announced_ / rounds_a_pass) return;
+    announced_ = least;
     Counter& word = members_.mine().head().host_consumed;
     word.value.store(least, std::memory_order_release);
     for (int i = 0; i < members_.n(); ++i) {

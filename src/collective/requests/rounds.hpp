@@ -105,7 +105,7 @@ class Rounds {
     std::vector<char> folds_;             ///< of a chain, until they are given
     std::uint64_t base_ = 0;              ///< first round of the current collective
     std::uint64_t free_until_ = n_slots;  ///< rounds below this have a free slot
-    std::uint64_t told_ = 0;              ///< rounds that this host has consumed, as others know
+    std::uint64_t announced_ = 0;         ///< rounds that this host has consumed, as others know
     std::uint32_t number_ = 0;
     std::optional<Difference> difference_;
 };
