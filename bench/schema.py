@@ -70,13 +70,14 @@ SIDES = {
 }
 
 REQUIRED = ("operation", "implementation", "language", "pes")
-STATISTICS = ("median", "p10", "p25", "p75", "p90", "min", "max", "round_min", "round_max")
+STATISTICS = ("median", "mean", "p10", "p25", "p75", "p90", "min", "max", "round_min", "round_max")
 FIELDS = (*REQUIRED, "bytes", "settings", "unit", *STATISTICS, "n", "rounds", "ratio", "values")
 RUN_FIELDS = ("run", "date", "what", "command", "kept_for", "machine", "versions", "facts")
 LISTS = ("comparisons", "fits", "rows")
 
 # Fields that a benchmark prints, and theirs here. A batch's repeats, samples and rates are not kept.
 PRINTED = {key: key for key in ("p10", "p25", "p75", "p90", "min", "max", "n")} | {
+    "mean_us": "mean",
     "p10_us": "p10",
     "p90_us": "p90",
 }

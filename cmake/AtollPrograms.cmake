@@ -86,10 +86,6 @@ if(ATOLL_BENCH)
                 set_target_properties(bench_gpu_${_stem} PROPERTIES OUTPUT_NAME gpu_${_stem}
                                       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
                 target_link_libraries(bench_gpu_${_stem} PRIVATE atoll::atoll ${ARGN})
-                if(NOT ATOLL_GPU_PROGRAMS)   # they will not run: it shows that they compile
-                    target_compile_options(bench_gpu_${_stem} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>
-                                           "$<$<COMPILE_LANGUAGE:CUDA>:-Xcicc=-O1;-Xptxas=-O0>")
-                endif()
             endforeach()
         endfunction()
         _atoll_add_gpu_bench(*.cpp atoll_flags CUDA::cudart_static)

@@ -61,6 +61,9 @@ void remember(const std::shared_ptr<core::JobState>& job) {
 /// and end the others.
 struct Leaver {
     ~Leaver() {
+        // A child of fork may have a copy that was locked; its parent announces the end of the groups.
+        const std::unique_lock lock(groups().mutex, std::try_to_lock);
+        if (!lock) return;
         for (const auto& one : groups().jobs) {
             std::shared_ptr<core::JobState> job = one.lock();
             if (!job) continue;

@@ -171,23 +171,24 @@ void perform(const gpu::CollectCall& collect) {
     const gpu::GroupCall& call = collect.group;
     const device::Team& team = call.team;
     const gpu::GroupMemory memory{team.n_pes, call.words_bytes};
-    const auto told = [&](int at, int from) {
+    const auto source_words = [&](int at, int from) {
         return reinterpret_cast<std::uint64_t*>(device::peer(team, call.memory, at) +
                                                 memory.source_at(0, from));
     };
     const char* mine = team.window + team.my_slot * team.stride;
     for (int pe = 0; pe < team.n_pes; ++pe) {
-        told(pe, team.my_pe)[0] = static_cast<std::uint64_t>(static_cast<const char*>(call.src) - mine);
-        told(pe, team.my_pe)[1] = call.bytes;
+        source_words(pe, team.my_pe)[0] =
+            static_cast<std::uint64_t>(static_cast<const char*>(call.src) - mine);
+        source_words(pe, team.my_pe)[1] = call.bytes;
     }
     device::sync(team, device::Thread{});
     std::uint64_t total = 0;
-    for (int pe = 0; pe < team.n_pes; ++pe) total += told(team.my_pe, pe)[1];
+    for (int pe = 0; pe < team.n_pes; ++pe) total += source_words(team.my_pe, pe)[1];
     if (total > collect.dst_bytes)
         throw Error(ErrorCode::kernel, "The simulated GPU stopped a kernel: dst of a collect is too small.");
     auto* dst = static_cast<char*>(call.dst);
     for (int pe = 0; pe < team.n_pes; ++pe) {
-        const std::uint64_t* from = told(team.my_pe, pe);
+        const std::uint64_t* from = source_words(team.my_pe, pe);
         if (from[1] != 0)
             std::memcpy(dst, team.window + device::slot_of(team, pe) * team.stride + from[0], from[1]);
         dst += from[1];

@@ -172,6 +172,8 @@ template <class T> ATOLL_ANYWHERE T load_relaxed(const T* p) {
 /// Loads a word that the caller polls, without order where `acquire_polled` gives it. An acquiring load
 /// discards the first-level cache at each poll, and such a wait lasts longer.
 template <class T> ATOLL_ANYWHERE T load_polled(const T* p) {
+    static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8,
+                  "words that PEs wait for have 2, 4 or 8 bytes");
 #if ATOLL_ACQUIRE_FENCE
     return load_relaxed(p);
 #else

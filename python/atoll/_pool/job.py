@@ -61,6 +61,7 @@ class PoolJob:
         self._quits = False
         self._kill_at = float("inf")
         self._ending: dict[int, float] = {}  # by process: its runnable seconds when it was to end
+        self._ends_by = float("inf")  # the latest time of that, on a machine however busy
         self._terminated = False
         self._complaint: deque[str] = deque(maxlen=40)
         self._selector = selectors.DefaultSelector()
@@ -167,11 +168,15 @@ class PoolJob:
         """Give the PEs some seconds to end by themselves. Waits for a core do not count. Needs the lock."""
         for pe in self._pes.values():
             self._ending.setdefault(pe.pid, runnable_seconds(pe.pid))
-        self._kill_at = min(self._kill_at, time.monotonic() + END_SECONDS)
+        now = time.monotonic()
+        self._kill_at = min(self._kill_at, now + END_SECONDS)
+        self._ends_by = min(self._ends_by, now + 10 * END_SECONDS)
 
-    def _end_seconds_left(self) -> float:
-        waited = (runnable_seconds(pid) - begun for pid, begun in self._ending.items())
-        return END_SECONDS - min(waited, default=END_SECONDS)
+    def _end_seconds_left(self, now: float) -> float:
+        with self._lock:
+            ending = dict(self._ending)
+        waited = (runnable_seconds(pid) - begun for pid, begun in ending.items())
+        return min(END_SECONDS - min(waited, default=END_SECONDS), self._ends_by - now)
 
     def kill(self, why: str) -> None:
         """End all processes now. Calls that have not ended raise PeDied with the reason."""
@@ -371,7 +376,7 @@ class PoolJob:
             return min([self._kill_at, *(task.due() for task in (*self._tasks(), *self._queue))])
 
     def _act_on_time(self, now: float) -> None:
-        if now >= self._kill_at and not self._terminated and (left := self._end_seconds_left()) > 0:
+        if now >= self._kill_at and not self._terminated and (left := self._end_seconds_left(now)) > 0:
             self._kill_at = now + max(left, 0.1)
         elif now >= self._kill_at:
             politely = self._lost is not None and not self._terminated

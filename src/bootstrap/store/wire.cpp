@@ -139,9 +139,9 @@ std::string encode_doing(const common::PeDoing& doing) {
     head.precision(std::numeric_limits<double>::max_digits10);
     head << static_cast<unsigned>(doing.state) << ' ' << doing.waits << ' ' << doing.seconds << ' '
          << doing.mark << ' ' << doing.process << ' ' << doing.pid << ' ' << doing.cpu_s << ' '
-         << doing.text.size() << ' ' << doing.site.size() << ' ' << doing.calls.size() << ' '
-         << doing.signals.size() << ' ' << doing.signals_lost << ' ' << doing.writes.size() << ' '
-         << doing.writes_lost;
+         << doing.coreless_s << ' ' << doing.text.size() << ' ' << doing.site.size() << ' '
+         << doing.calls.size() << ' ' << doing.signals.size() << ' ' << doing.signals_lost << ' '
+         << doing.writes.size() << ' ' << doing.writes_lost;
     std::string body = head.str() + '\0' + doing.text + doing.site;
     append(body, doing.wait);
     for (const common::CallSeen& call : doing.calls) append(body, call);
@@ -157,8 +157,8 @@ common::PeDoing decode_doing(const std::string& body) {
     std::size_t text_bytes = 0, site_bytes = 0, calls = 0, signals = 0, writes = 0;
     common::PeDoing doing;
     fields >> state >> doing.waits >> doing.seconds >> doing.mark >> doing.process >> doing.pid >>
-        doing.cpu_s >> text_bytes >> site_bytes >> calls >> signals >> doing.signals_lost >> writes >>
-        doing.writes_lost;
+        doing.cpu_s >> doing.coreless_s >> text_bytes >> site_bytes >> calls >> signals >>
+        doing.signals_lost >> writes >> doing.writes_lost;
     doing.state = static_cast<common::PeState>(state);
     std::string_view left = rest;
     const auto take_text = [&](std::size_t bytes) {

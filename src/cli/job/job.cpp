@@ -314,7 +314,7 @@ int Job::timeout_ms() const {
     if (phase_ != Phase::running) next = std::min(next, next_phase_s_);
     if (phase_ == Phase::running && options_.timeout_s > 0) next = std::min(next, options_.timeout_s);
     for (const Pe& pe : pes_) {
-        if (pe.lost_at > 0 && phase_ == Phase::running) next = std::min(next, pe.lost_at + lost_grace_s);
+        if (pe.lost_at > 0 && phase_ == Phase::running) next = std::min(next, pe.decided_at);
     }
     const int output_ms = output_ ? output_->timeout_ms() : -1;
     if (next >= StallWatch::never) return output_ms;

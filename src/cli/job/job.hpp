@@ -46,6 +46,7 @@ class Job {
         bool reaped = false;
         bool has_run_on = false;    ///< its process still ran a program when the lifeline ended
         double lost_at = 0;         ///< when the lifeline ended without goodbye; 0 = it did not
+        double decided_at = 0;      ///< when to decide next what that means
         double able_at_loss_s = 0;  ///< common::able_seconds of `pid` then
         double able_at_end_s = 0;   ///< common::able_seconds of `member` at the end of the job
     };

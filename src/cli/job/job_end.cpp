@@ -214,9 +214,11 @@ std::string Job::cause_of_error(int pe, const std::string& error, const std::str
 /// Handles a PE whose lifeline broke without an explanation.
 void Job::on_lost(int pe) {
     Pe& lost = pes_[static_cast<std::size_t>(pe)];
-    if (lost.lost_at == 0 || phase_ != Phase::running || now() < lost.lost_at + lost_grace_s) return;
-    if (common::able_seconds(lost.pid) >= lost.able_at_loss_s + lost_grace_s) return lose(pe);
-    lost.lost_at = now();  // our child was without a core, and may still end
+    if (lost.lost_at == 0 || phase_ != Phase::running || now() < lost.decided_at) return;
+    // Our child may have been without a core, and may still end.
+    const bool was_able = common::able_seconds(lost.pid) >= lost.able_at_loss_s + lost_grace_s;
+    if (was_able || now() >= lost.lost_at + common::longest_grace * lost_grace_s) return lose(pe);
+    lost.decided_at = now() + lost_grace_s;
 }
 
 void Job::lose(int pe) {

@@ -190,6 +190,7 @@ void Job::on_lifeline(int pe) {
     close_lifeline(pe);
     if (lost.goodbye == 0) {
         lost.lost_at = now();
+        lost.decided_at = lost.lost_at + lost_grace_s;
         lost.able_at_loss_s = common::able_seconds(lost.pid);
         lost.has_run_on = is_running_program(lost.member);
     } else if (lost.reaped || lost.goodbye == 'l') {

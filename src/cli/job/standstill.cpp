@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/able_time.hpp"
+
 namespace atl::cli {
 namespace {
 
@@ -35,11 +37,12 @@ bool Standstill::computes(const std::vector<common::PeDoing>& doing, double pass
     return false;
 }
 
-/// The longest time without a core since `since_s_`.
+/// The longest time without a core since `since_s_`. A PE that polls is ready all the time, with or without
+/// effect.
 double Standstill::coreless(const std::vector<common::PeDoing>& doing) const {
     double most_s = 0;
     for (std::size_t pe = 0; pe < std::min(doing.size(), coreless_s_.size()); ++pe)
-        most_s = std::max(most_s, doing[pe].coreless_s - coreless_s_[pe]);
+        if (!doing[pe].polls) most_s = std::max(most_s, doing[pe].coreless_s - coreless_s_[pe]);
     return most_s;
 }
 
@@ -47,7 +50,7 @@ double Standstill::seconds(const std::vector<common::PeDoing>& doing, std::uint6
                            double now_s) {
     const double passed_s = now_s - since_s_;
     if (is_still && picture == picture_ && !computes(doing, passed_s))
-        return std::max(passed_s - coreless(doing), least_passed_s);
+        return std::max({passed_s - coreless(doing), passed_s / common::longest_grace, least_passed_s});
     picture_ = is_still ? picture : 0;
     since_s_ = now_s;
     cpu_s_.clear();

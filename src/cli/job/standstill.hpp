@@ -27,10 +27,14 @@ class Standstill {
     explicit Standstill(const Idle& idle) : idle_(idle) {}
 
     /// Returns the seconds for which `picture` has been the same, while `is_still` was true at each call.
-    /// Time in which a PE was ready and had no core does not count: what it waits for may have come.
+    /// Time in which a PE was ready and had no core does not count: what it waits for may have come. A tenth
+    /// of the time always counts.
     double seconds(const std::vector<common::PeDoing>& doing, std::uint64_t picture, bool is_still,
                    double now_s);
-    void restart(double now_s) { since_s_ = now_s; }
+    void restart(double now_s) {
+        since_s_ = now_s;
+        picture_ = 0;
+    }
 
   private:
     bool computes(const std::vector<common::PeDoing>& doing, double passed_s) const;

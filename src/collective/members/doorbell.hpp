@@ -15,8 +15,8 @@ class Doorbell {
     const std::string& name() const { return name_; }
     /// Readable once it was rung.
     int fd() const { return fd_.get(); }
-    /// Makes it unreadable.
-    void clear() const noexcept;
+    /// Makes it unreadable. Returns true if it was rung.
+    bool clear() const noexcept;
     /// Rings another process's. Returns false if it cannot be reached.
     bool ring(const char* name) const noexcept;
 

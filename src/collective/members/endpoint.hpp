@@ -28,7 +28,7 @@ class Target {
 
 class Endpoint final : public transport::Parts {
   public:
-    /// The place of a target: its number is above these bits of an offset.
+    /// A target's number is above these bits of an offset.
     static constexpr unsigned offset_shift = 40;
 
     /// Makes the endpoint of process `number` of `n` that have made one of this name together. Throws

@@ -87,15 +87,16 @@ const FarMembers::Sleeper& FarMembers::enter_sleep() {
     return *wakes_[asleep];
 }
 
-/// A thread that clears the doorbell moves the data for all.
+/// All threads have one doorbell, so the one that clears it wakes the others.
 void FarMembers::leave_sleep(const Sleeper& mine) noexcept {
     const std::lock_guard lock(wakes_mutex_);
     mine.own.clear();
-    doorbell_.clear();
+    const bool has_rung = doorbell_.clear();
     const auto last = static_cast<std::size_t>(sleepers_.fetch_sub(1, std::memory_order_seq_cst)) - 1;
     const auto at =
         std::find_if(wakes_.begin(), wakes_.end(), [&](const auto& each) { return each.get() == &mine; });
     std::iter_swap(at, wakes_.begin() + static_cast<std::ptrdiff_t>(last));
+    for (std::size_t i = 0; has_rung && i < last; ++i) wakes_[i]->own.signal();
 }
 
 void FarMembers::wake_sleepers() noexcept {

@@ -111,7 +111,7 @@ class Members {
         if (!of) return;
         if (!m_.far)
             of.head().bell.wake_if_asleep();
-        else if (of.head().bell.sleepers.load(std::memory_order_relaxed) != 0)
+        else if (of.head().bell.sleepers.load(std::memory_order_acquire) != 0)
             m_.far->ring(member);  // it sleeps on descriptors; a copy has no sleepers
     }
 

@@ -9,6 +9,9 @@ namespace atl::requests {
 bool Chain::suits(const far::Hosts& hosts, const Folding& folding) {
     // From host to host, each host passes its fold on and gets a finished one. Slices go from each member of
     // a host to each of another, and back.
+    // Each host adds a turn of all hosts to the way of a chunk, and a turn may not be longer than the slots
+    // last.
+    if (hosts.n() > static_cast<int>(n_slots) / 2) return false;
     const std::size_t widening = folding.passed_bytes() / folding.element_bytes();
     return hosts.are_in_rank_order() && widening + 1 < 2 * std::size_t(hosts.least_members());
 }

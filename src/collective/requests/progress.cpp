@@ -98,9 +98,10 @@ bool Rounds::waits_for_room(const Request& request, int member) {
     if (request.published >= request.rounds || !may_publish(request)) return false;
     const std::uint64_t round = base_ + request.published;
     const bool by_host = tells_by_host(request) && members_.is_far(member);
-    const std::uint64_t consumed =
-        by_host ? far_progress(request, members_.far()->hosts().host_of(member))
-                : members_.area(member).head().consumed.value.load(std::memory_order_acquire);
+    // One that has ended well told its own count, also if the rest of its host is behind.
+    std::uint64_t consumed = members_.area(member).head().consumed.value.load(std::memory_order_acquire);
+    if (by_host)
+        consumed = std::max(consumed, far_progress(request, members_.far()->hosts().host_of(member)));
     return consumed <= round && consumed + n_slots <= round;
 }
 
@@ -119,7 +120,11 @@ bool Rounds::is_here(const Request& request, int member) {
 
 /// The member named for data of `member` that have not come.
 int Rounds::awaited_for(const Request& request, int member, bool for_ends) {
-    if (!reads_shared(request, member)) return member;
+    // Its own announcement comes from the member itself.
+    const auto& announced = members_.area(member).head().headers[base_ % n_slots].round;
+    if (!reads_shared(request, member) ||
+        (request.consumed == 0 && announced.load(std::memory_order_acquire) <= base_))
+        return member;
     const far::Hosts& hosts = members_.far()->hosts();
     const int receiver = hosts.receiver(hosts.mine(), member);
     if (for_ends || receiver == members_.rank()) return receiver == members_.rank() ? member : receiver;

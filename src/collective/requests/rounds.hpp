@@ -36,7 +36,7 @@ class Rounds {
     /// Members that the request waits for now, as an error names them.
     std::vector<int> missing(const Request& request) { return missing(request, false); }
     /// Members whose end would keep the request from ending. Data of another host may wait for the one that
-    /// receives them here; the end of the sender is that one's to find.
+    /// receives them here, and the receiver finds the sender's end.
     std::vector<int> relied_on(const Request& request) { return missing(request, true); }
 
   private:
@@ -90,7 +90,7 @@ class Rounds {
     void tell_host_consumed(const Request& request);
     bool waits_for_room(const Request& request, int member);
 
-    // of an all_reduce that passes from host to host
+    // Parts of an all_reduce that passes from host to host.
     bool may_give(const Request& request) const;
     bool is_read_here(const Request& request) const;
     void write_in_chain(const Request& request, const Area& area, std::uint64_t round);

@@ -39,10 +39,15 @@ bool ExitedPes::is_final(std::uint64_t since_ns) const {
     const std::uint64_t now_ns = common::now_ns();
     // The launcher, or PE 0, writes how the PE died to the board after this state. That text is the better
     // error. It comes soon, unless the machine is busy.
-    if (state == common::PeState::died) return now_ns >= since_ns + longest_parting_ns;
+    if (state == common::PeState::died) {
+        const bool is_explained = board.header().prints_statistics.load(std::memory_order_relaxed) != 0 ||
+                                  !has_exited(board.state(0));
+        return now_ns >= since_ns + (is_explained ? longest_parting_ns : parting_ns);
+    }
     if (state != common::PeState::left || board.process_ended(pe_)) return true;
     // Its interpreter may still end. A process that sleeps may never do so.
-    return now_ns >= since_ns + (board.process_works(pe_) ? longest_parting_ns : parting_ns);
+    if (now_ns < since_ns + parting_ns) return false;
+    return now_ns >= since_ns + longest_parting_ns || !board.process_works(pe_);
 }
 
 std::string ExitedPes::text(bool initialized) const {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from datetime import timedelta
@@ -42,4 +43,9 @@ try:
         dist.all_reduce(large)
 except RuntimeError as error:
     assert "rank 1 (" in str(error) and ") ended " in str(error), error
+# A rank that exits before the others have their error could be named instead.
+store = dist.distributed_c10d._get_default_store()
+store.set(f"named {rank}", "1")
+with contextlib.suppress(RuntimeError):  # rank 0 has the store, and may exit first
+    store.wait([f"named {i}" for i in range(size) if i != 1])
 os._exit(0)
