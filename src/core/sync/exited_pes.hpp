@@ -25,8 +25,8 @@ class ExitedPes {
     explicit operator bool() const { return pe_ >= 0; }
     /// False while the reason may still come. For a PE that left without finalize, that is its exit status:
     /// for half a second, or five while its process works. For one that died, it is the text of the launcher
-    /// or PE 0: for five seconds, or half a second if neither can write it. `since_ns` is when the waiting PE
-    /// first saw that it is gone.
+    /// or PE 0: for five seconds. It is half a second if neither can write that. `since_ns` is when the
+    /// waiting PE first saw that it is gone.
     bool is_final(std::uint64_t since_ns) const;
     /// "PE 3 died". `initialized`: the wait comes after init.
     std::string text(bool initialized = true) const;
