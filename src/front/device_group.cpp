@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 
 namespace atl::front {
 namespace {
@@ -68,7 +69,8 @@ struct Leaver {
             std::shared_ptr<core::JobState> job = one.lock();
             if (!job) continue;
             job->leave();
-            static_cast<void>(new std::shared_ptr(std::move(job)));  // GPUs can no longer be closed
+            static_cast<void>(new (std::nothrow)
+                                  std::shared_ptr(std::move(job)));  // GPUs can no longer be closed
         }
     }
 } leaver;
