@@ -116,7 +116,6 @@ __global__ void gets(Team team, char* dst, const char* src, std::size_t bytes) {
 }
 
 void measure(Bench& b) {
-    const atl::Context& context = b.job.context();
     const int peer = b.team.my_pe == 0 ? 1 : 0;
     const auto flags_by = [&](auto kernel) {
         return [&b, peer, kernel](cudaStream_t s, std::size_t offset, Word from, int rounds) {

@@ -53,11 +53,9 @@ void KernelWatch::note_exited() {
     const common::BoardView& board = job_.board;
     if (board.header().exited.load(std::memory_order_acquire) == 0) return;
     // Without a launcher PE 0 detects deaths, until it ends.
-    const bool detects = board.state(0) >= common::PeState::finalized;
+    if (board.state(0) >= common::PeState::finalized) board.mark_dead();
     int others = 0;
     for (int pe = 0; pe < job_.n_pes; ++pe) {
-        if (detects && board.state(pe) == common::PeState::running && board.process_ended(pe))
-            board.set_state(pe, common::PeState::died);
         if (pe == job_.pe || board.state(pe) < common::PeState::finalized) continue;
         ++others;
         const auto number = static_cast<unsigned>(pe);

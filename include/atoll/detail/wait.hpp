@@ -89,7 +89,6 @@ class ATOLL_API SlowWait {
     std::string cause_text(std::uint64_t waited_ns);
     void log(bool failed) const noexcept;
     void check_exited();
-    void check_for_dead();
 
     core::JobState& job_;
     const WaitReason& reason_;

@@ -35,7 +35,7 @@ from .task import (
     runnable_seconds,
     submitted_text,
     unreadable,
-)  # fmt: skip
+)
 
 GRACE_SECONDS = 1.0  # other PEs of a call in which one has failed may go on so long
 END_SECONDS = 5.0

@@ -7,13 +7,12 @@
 namespace atl::requests {
 
 bool Chain::suits(const far::Hosts& hosts, const Folding& folding) {
-    // From host to host, each host passes its fold on and gets a finished one. Slices go from each member of
-    // a host to each of another, and back.
     // Each host adds a turn of all hosts to the way of a chunk, and a turn may not be longer than the slots
     // last.
     if (hosts.n() > static_cast<int>(n_slots) / 2) return false;
-    const std::size_t widening = folding.passed_bytes() / folding.element_bytes();
-    return hosts.are_in_rank_order() && widening + 1 < 2 * std::size_t(hosts.least_members());
+    // From host to host, each host passes its fold on and gets a finished one. Slices go from each member of
+    // a host to each of another, and back.
+    return hosts.are_in_rank_order() && folding.widening() + 1 < 2 * std::size_t(hosts.least_members());
 }
 
 Chain::Chain(const far::Hosts& hosts, const Folding& folding, std::size_t bytes, int rank)
@@ -22,7 +21,7 @@ Chain::Chain(const far::Hosts& hosts, const Folding& folding, std::size_t bytes,
       lanes_(hosts.least_members()),
       lane_(hosts.place(rank)),
       bytes_(bytes),
-      widening_(folding.passed_bytes() / folding.element_bytes()) {
+      widening_(folding.widening()) {
     const std::size_t parts = std::max(std::size_t(lanes_), widening_);
     piece_ = slot_bytes / parts / line_of_area * line_of_area;
     const std::size_t whole = piece_ * std::size_t(lanes_);

@@ -41,7 +41,8 @@ class Folding {
         const char* so_far = nullptr;  ///< the fold of the earlier hosts; null on the first
         int n_in_all = 0;              ///< the sources of all hosts, on the last one; else 0
     };
-    std::size_t passed_bytes() const { return widens() ? sizeof(float) : element_bytes_; }
+    /// The size of a passed element divided by that of an element.
+    std::size_t widening() const { return widens() ? sizeof(float) / element_bytes_ : 1; }
     /// Folds the `n` sources of this host. The result on the last host equals that of fold() for all sources.
     template <class SourceOf>
     void fold_part(Part part, int n, SourceOf&& source, std::size_t bytes, char* dst) const {

@@ -7,7 +7,7 @@
 namespace atl::requests {
 namespace {
 
-/// Members of other hosts hear of consumed rounds this rarely, which leaves them slots to go on.
+/// Members of other hosts are notified of consumed rounds this rarely, which leaves them slots to go on.
 constexpr std::uint64_t rounds_a_pass = n_slots / 2;
 
 }  // namespace
@@ -16,11 +16,11 @@ bool Rounds::has_room(const Request& request, std::uint64_t round) {
     if (round < free_until_) return true;
     std::uint64_t least = ~std::uint64_t{0};
     for (int i = 0; i < members_.n(); ++i) {
-        if (i == members_.rank() || (tells_by_host(request) && members_.is_far(i))) continue;
+        if (i == members_.rank() || (counts_by_host(request) && members_.is_far(i))) continue;
         const Area& area = members_.area(i);
         least = std::min(least, area ? area.head().consumed.value.load(std::memory_order_acquire) : 0);
     }
-    for (int host = 0; tells_by_host(request) && host < members_.far()->n_hosts(); ++host)
+    for (int host = 0; counts_by_host(request) && host < members_.far()->n_hosts(); ++host)
         least = std::min(least, far_progress(request, host));
     free_until_ = least == ~std::uint64_t{0} ? round + 1 : least + n_slots;
     return round < free_until_;
@@ -34,15 +34,16 @@ bool Rounds::gives_to_hosts(const Request& request, int member) const {
     return hosts.host_of(member) + 1 == hosts.n() && hosts.place(member) < request.chain->lanes();
 }
 
-/// Rounds that all members of a host have consumed. One of them tells it during a call, and each at its end.
+/// Rounds that all members of a host have consumed. One of them passes it on during a call, and each its own
+/// at the end.
 std::uint64_t Rounds::progress_of(int host) {
     const far::Hosts& hosts = members_.far()->hosts();
     std::uint64_t least = ~std::uint64_t{0};
     for (const int i : hosts.members(host))
         least = std::min(least, members_.area(i).head().consumed.value.load(std::memory_order_acquire));
     if (host == hosts.mine()) return least;
-    const Area& teller = members_.area(hosts.receiver(host, members_.rank()));
-    return std::max(least, teller.head().host_consumed.value.load(std::memory_order_acquire));
+    const Area& receiver = members_.area(hosts.receiver(host, members_.rank()));
+    return std::max(least, receiver.head().host_consumed.value.load(std::memory_order_acquire));
 }
 
 /// Rounds for which no member of another host needs this one's slots any longer.
@@ -59,12 +60,12 @@ std::uint64_t Rounds::far_progress(const Request& request, int host) {
     return least;
 }
 
-/// Tells those who may wait for it that this member has consumed a round.
-void Rounds::tell_consumed(const Request& request) {
+/// Passes on that this member has consumed a round, to members that may wait for it.
+void Rounds::pass_consumed(const Request& request) {
     const Counter& consumed = members_.mine().head().consumed;
     const bool passes = (base_ + request.consumed) % rounds_a_pass == 0;
     const bool ends = request.consumed == request.rounds;
-    if (!tells_by_host(request)) {
+    if (!counts_by_host(request)) {
         if (passes) members_.pass_to_all(&consumed);
         members_.ring_all();
         return;
@@ -78,8 +79,8 @@ void Rounds::tell_consumed(const Request& request) {
     if (passes || ends) members_.ring_all();
 }
 
-/// Tells the members from which this one receives for its host.
-void Rounds::tell_host_consumed(const Request& request) {
+/// Passes on what its host has consumed, to the members from which this one receives.
+void Rounds::pass_host_consumed(const Request& request) {
     const far::Hosts& hosts = members_.far()->hosts();
     const std::uint64_t least = progress_of(hosts.mine());
     if (least / rounds_a_pass == announced_ / rounds_a_pass) return;
@@ -97,8 +98,8 @@ void Rounds::tell_host_consumed(const Request& request) {
 bool Rounds::waits_for_room(const Request& request, int member) {
     if (request.published >= request.rounds || !may_publish(request)) return false;
     const std::uint64_t round = base_ + request.published;
-    const bool by_host = tells_by_host(request) && members_.is_far(member);
-    // One that has ended well told its own count, also if the rest of its host is behind.
+    const bool by_host = counts_by_host(request) && members_.is_far(member);
+    // One that has ended well has passed on its own count, also if the rest of its host is behind.
     std::uint64_t consumed = members_.area(member).head().consumed.value.load(std::memory_order_acquire);
     if (by_host)
         consumed = std::max(consumed, far_progress(request, members_.far()->hosts().host_of(member)));
@@ -120,17 +121,16 @@ bool Rounds::is_here(const Request& request, int member) {
 
 /// The member named for data of `member` that have not come.
 int Rounds::awaited_for(const Request& request, int member, bool for_ends) {
-    // Its own announcement comes from the member itself.
-    const auto& announced = members_.area(member).head().headers[base_ % n_slots].round;
-    if (!reads_shared(request, member) ||
-        (request.consumed == 0 && announced.load(std::memory_order_acquire) <= base_))
-        return member;
+    const auto has_called = [&](int i) {
+        return members_.area(i).head().headers[base_ % n_slots].round.load(std::memory_order_acquire) > base_;
+    };
+    if (!reads_shared(request, member)) return member;
+    if (request.consumed == 0 && !has_called(member)) return member;  // it announces its call itself
     const far::Hosts& hosts = members_.far()->hosts();
     const int receiver = hosts.receiver(hosts.mine(), member);
-    if (for_ends || receiver == members_.rank()) return receiver == members_.rank() ? member : receiver;
-    // One that has not called does not receive.
-    const SlotHeader& header = members_.area(receiver).head().headers[base_ % n_slots];
-    return header.round.load(std::memory_order_acquire) > base_ ? member : receiver;
+    if (receiver == members_.rank()) return member;
+    // A receiver that has not called does not receive.
+    return for_ends || !has_called(receiver) ? receiver : member;
 }
 
 std::vector<int> Rounds::missing(const Request& request, bool for_ends) {

@@ -176,10 +176,10 @@ bool Rounds::advance(Request& request) {
         moved = true;
     }
     if (request.in_place) drain(request);
-    if (tells_by_host(request)) tell_host_consumed(request);
+    if (counts_by_host(request)) pass_host_consumed(request);
     if (is_complete(request)) {
         base_ += request.rounds;
-        if (tells_by_host(request)) free_until_ = 0;  // it was found for this request's readers
+        if (counts_by_host(request)) free_until_ = 0;  // it was found for this request's readers
     }
     return moved;
 }
@@ -381,7 +381,7 @@ bool Rounds::consume(Request& request) {
         ++request.consumed;
         any = true;
         members_.mine().head().consumed.value.store(base_ + request.consumed, std::memory_order_release);
-        tell_consumed(request);
+        pass_consumed(request);
     }
     return any;
 }

@@ -82,12 +82,12 @@ class Rounds {
     bool gives_pieces(const Request& request, std::uint32_t round) const;
 
     // how far the members of other hosts are, where data cross the network once for each host
-    static bool tells_by_host(const Request& request) { return request.shared && !request.sliced; }
+    static bool counts_by_host(const Request& request) { return request.shared && !request.sliced; }
     bool gives_to_hosts(const Request& request, int member) const;
     std::uint64_t progress_of(int host);
     std::uint64_t far_progress(const Request& request, int host);
-    void tell_consumed(const Request& request);
-    void tell_host_consumed(const Request& request);
+    void pass_consumed(const Request& request);
+    void pass_host_consumed(const Request& request);
     bool waits_for_room(const Request& request, int member);
 
     // Parts of an all_reduce that passes from host to host.

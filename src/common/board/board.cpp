@@ -235,6 +235,11 @@ bool BoardView::process_ended(int pe) const noexcept {
     return ::kill(pid, 0) != 0 && errno == ESRCH;
 }
 
+void BoardView::mark_dead() const {
+    for (int pe = 0; pe < n_pes(); ++pe)
+        if (state(pe) == PeState::running && process_ended(pe)) set_state(pe, PeState::died);
+}
+
 bool BoardView::process_works(int pe) const {
     if (entry(pe).pid_namespace.load(std::memory_order_relaxed) != own_pid_namespace()) return false;
     const char state = process_figures(entry(pe).pid.load(std::memory_order_acquire)).state;

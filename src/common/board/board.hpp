@@ -284,6 +284,12 @@ class BoardView {
         return static_cast<PeState>(entry(pe).state.load(std::memory_order_acquire));
     }
 
+    /// Marks running PEs as died whose processes have certainly ended. For jobs in which no other process
+    /// watches.
+    void mark_dead() const;
+    /// True if a launcher on this host watches the PEs, and reads the records of all when the job has ended.
+    bool has_launcher() const { return header_->prints_statistics.load(std::memory_order_relaxed) != 0; }
+
     /// Registers this process as `pe`.
     void sign_in(int pe) const noexcept;
     /// True if the process of `pe` has certainly ended; false if this process cannot know.

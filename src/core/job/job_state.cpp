@@ -34,12 +34,8 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
     if (pe_ == 0) announce_start();
 }
 
-bool JobState::launcher_prints() const {
-    return segment_.board.header().prints_statistics.load(std::memory_order_relaxed) != 0;
-}
-
 void JobState::announce_start() const {
-    if (!launcher_prints() && (!settings_.trace.empty() || !settings_.record.empty()))
+    if (!board().has_launcher() && (!settings_.trace.empty() || !settings_.record.empty()))
         common::warn(
             "ATOLL_TRACE and ATOLL_RECORD have no effect here: `atoll run` writes these files, for jobs on "
             "one host. Start the program by it.");
@@ -204,7 +200,7 @@ bool JobState::same_executable() {
 }
 
 void JobState::meet_at_start() {
-    const bool gathers = settings_.stats && !launcher_prints();
+    const bool gathers = settings_.stats && !board().has_launcher();
     const StartNote mine{settings_.static_data ? static_data_.identity : 0,
                          common::wait_hooks().names_dtypes ? 1U : 0U, gathers ? 1U : 0U};
     world_state().exchange("init", &mine, sizeof mine);

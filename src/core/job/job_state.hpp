@@ -72,8 +72,6 @@ class JobState : public JobBase, public std::enable_shared_from_this<JobState> {
     bool same_executable();
     void meet_at_start();
     void gather_statistics();
-    /// True if a launcher reads the records of all PEs when the job has ended.
-    bool launcher_prints() const;
     void announce_start() const;
     void announce(bool finalized) noexcept;
 

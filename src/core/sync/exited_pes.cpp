@@ -40,8 +40,7 @@ bool ExitedPes::is_final(std::uint64_t since_ns) const {
     // The launcher, or PE 0, writes how the PE died to the board after this state. That text is the better
     // error. It comes soon, unless the machine is busy.
     if (state == common::PeState::died) {
-        const bool is_explained = board.header().prints_statistics.load(std::memory_order_relaxed) != 0 ||
-                                  !has_exited(board.state(0));
+        const bool is_explained = board.has_launcher() || !has_exited(board.state(0));
         return now_ns >= since_ns + (is_explained ? longest_parting_ns : parting_ns);
     }
     if (state != common::PeState::left || board.process_ended(pe_)) return true;

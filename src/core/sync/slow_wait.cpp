@@ -193,18 +193,11 @@ void SlowWait::check() {
     if (now - last_poll_ns_ < poll_interval_ns) return;
     last_poll_ns_ = now;
     if (shown_) publish();
-    if (const int first = 0; core::ExitedPes::among(job_, &first, 1)) check_for_dead();
+    // Without a launcher PE 0 detects deaths. Once it has ended, waiting PEs look themselves.
+    if (const int first = 0; core::ExitedPes::among(job_, &first, 1)) job_.board().mark_dead();
     if (hooked_ && !reason_.to_its_end && common::wait_hooks().interrupted(hook_state_))
         throw Error(ErrorCode::interrupted,
                     "Interrupted while waiting: " + describe(job_, reason_, current_value()) + ".");
-}
-
-/// Without a launcher PE 0 detects deaths. Once it has ended, waiting PEs look themselves.
-void SlowWait::check_for_dead() {
-    const auto& board = job_.board();
-    for (int pe = 0; pe < job_.n_pes(); ++pe)
-        if (board.state(pe) == common::PeState::running && board.process_ended(pe))
-            board.set_state(pe, common::PeState::died);
 }
 
 std::uint64_t SlowWait::current_value() const {
