@@ -111,6 +111,7 @@ class DeviceTeam(NamedTuple):
     step: int
     table: int
     control: int
+    trace: int
 
 
 def is_tensor(x: Any) -> bool:

@@ -40,6 +40,7 @@ _ADDRESS, _LONG, _INT = np.uint64, np.int64, np.int32
 _FIELDS = [
     ("my_pe", _INT), ("n_pes", _INT), ("window", _ADDRESS), ("stride", _LONG), ("my_slot", _INT), ("first", _INT),
     ("step", _INT), ("table", _ADDRESS), ("control", _ADDRESS),
+    ("trace", _ADDRESS),
 ]  # fmt: skip
 TEAM = np.dtype(_FIELDS, align=True)
 """atl::device::Team as NumPy's structure."""

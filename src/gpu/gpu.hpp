@@ -24,6 +24,7 @@ struct DeviceFacts {
     int number = -1;  ///< among those that this process sees
     std::string name;
     DeviceUuid uuid{};
+    std::size_t memory_bytes = 0;       ///< of the GPU
     std::size_t granularity_bytes = 0;  ///< chunks are multiples of it
     unsigned resident_blocks = 0;       ///< of the library's collective kernels, at once
     bool is_gpu_memory = true;          ///< the host cannot load and store it

@@ -20,6 +20,13 @@ struct DeviceRange {
     std::size_t bytes = 0;
 };
 
+/// The stride of slots for GPUs of at most so much memory. Half is for the heap, and half for views of memory
+/// that exists. A process has 128 TiB of addresses, and each of its groups reserves some.
+inline constexpr std::size_t device_stride(std::size_t memory_bytes) {
+    constexpr std::size_t unit = std::size_t{16} << 30;
+    return (memory_bytes + memory_bytes / 8 + unit - 1) / unit * unit * 2;
+}
+
 /// The reserved addresses of all PEs' GPU memory.
 struct DeviceWindow {
     char* begin = nullptr;
@@ -33,8 +40,8 @@ struct DeviceWindow {
 class GpuMemory {
   public:
     virtual ~GpuMemory() = default;
-    /// Reserves addresses for all slots, without memory.
-    virtual DeviceWindow reserve(int n_slots, int my_slot) = 0;
+    /// Reserves addresses for all slots, without memory. `stride`: as of DeviceWindow, a wish.
+    virtual DeviceWindow reserve(int n_slots, int my_slot, std::size_t stride) = 0;
     /// Adds a chunk to this PE's slot; the result lets the others map it.
     virtual common::Fd extend(std::size_t bytes) = 0;
     /// Maps the last chunk of another PE's slot.

@@ -34,9 +34,10 @@ StreamServers::StreamServers(core::JobState& job)
               job.kernels().area_bytes) {
     device_.reserve_group_memory();
     const gpu::KernelTrace* const trace = device_.streams().trace();
-    unsigned long long* const counter = trace_counter(job_, device_.mine());
-    if (const std::uint64_t counted = trace && counter ? trace->counted() : 0; counted != 0)
-        device_.copies().put(counter, &counted, sizeof counted, job_.pe());
+    if (device::TraceSink* const sink = trace_sink(job_, device_.mine()); trace && sink) {
+        const device::TraceSink first = trace->first_sink();
+        device_.copies().put(sink, &first, sizeof first, job_.pe());
+    }
 }
 
 StreamServer& StreamServers::stream_server() {
@@ -85,8 +86,8 @@ void StreamServers::end() noexcept {
     team_servers_.clear();
     stream_server_.reset();
     if (device_.streams().trace() == nullptr) return;
-    unsigned long long* const counter = trace_counter(job_, device_.mine());
-    if (counter != nullptr) device_.streams().trace()->end(counter);
+    const device::TraceSink* const sink = trace_sink(job_, device_.mine());
+    if (sink != nullptr) device_.streams().trace()->end(*sink);
 }
 
 std::size_t StreamServers::run_collective(core::TeamState& team, const core::Called& called,

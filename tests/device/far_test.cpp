@@ -70,7 +70,7 @@ class FarRingTest : public ::testing::Test {
     unsigned long long tickets_ = 0;
     device::Watch watch_{};
     const int slots_[2] = {0, device::detail::far_slot(1)};
-    device::Team team_{0, 2, nullptr, 0, 0, 0, 1, slots_, control_.get()};
+    device::Team team_{0, 2, nullptr, 0, 0, 0, 1, slots_, control_.get(), nullptr};
     std::atomic<bool> stops_{false};
     std::thread server_;
 };

@@ -17,11 +17,12 @@ class DeviceTrace : public ::testing::Test {
     static constexpr std::uint64_t most = 64;
 
     DeviceTrace() {
-        control_.trace = log_.records();
-        control_.trace_most = most;
-        control_.trace_next = &log_.header().next;
-        control_.pes_of = pes_;
+        log_.open_for_cpu();
+        int* const pes = device::detail::array_at<int>(control(), device::ControlLayout{2}.pes_of());
+        pes[0] = 5;  // numbers in the world
+        pes[1] = 7;
     }
+    device::Control* control() { return reinterpret_cast<device::Control*>(block_.data()); }
     common::KernelLogCopy read() const { return log_.read(common::KernelPlace::cpu); }
 
     struct alignas(128) Line {
@@ -29,10 +30,9 @@ class DeviceTrace : public ::testing::Test {
     };
     std::vector<Line> memory_ = std::vector<Line>(common::KernelLog::bytes(most) / sizeof(Line));
     common::KernelLog log_{memory_.data(), most};
-    device::Control control_{};
-    const int pes_[2] = {5, 7};  // numbers in the world
+    std::vector<Line> block_ = std::vector<Line>(device::ControlLayout{2}.bytes() / sizeof(Line) + 1);
     char slot_[64] = {};
-    const device::Team team_{0, 2, slot_, sizeof slot_, 0, 0, 1, nullptr, &control_};
+    device::Team team_{0, 2, slot_, sizeof slot_, 0, 0, 1, nullptr, control(), &log_.header().sink};
 };
 
 TEST_F(DeviceTrace, AnEventHasItsOperationPeerAndPlace) {
@@ -40,7 +40,7 @@ TEST_F(DeviceTrace, AnEventHasItsOperationPeerAndPlace) {
         const device::detail::Traced event(team_, device::Thread{}, device::Operation::put, 1, slot_ + 8, 24,
                                            3);
     }
-    { const device::detail::Traced event(team_, device::Thread{}, device::Operation::sync, -1, &control_); }
+    { const device::detail::Traced event(team_, device::Thread{}, device::Operation::sync, -1, control()); }
     const common::KernelLogCopy copy = read();
     ASSERT_EQ(copy.events.size(), 2u);
     const common::KernelEvent& put = copy.events[0];
@@ -82,7 +82,7 @@ TEST_F(DeviceTrace, ThreadsShareTheLogAndWhatIsDroppedIsCounted) {
 }
 
 TEST_F(DeviceTrace, WithoutALogNothingIsWritten) {
-    control_.trace = nullptr;
+    team_.trace = nullptr;
     { const device::TraceRange<> range(team_, "halo"); }
     EXPECT_EQ(device::trace_begin(team_), 0u);
     device::trace_end(team_, 0, "halo");

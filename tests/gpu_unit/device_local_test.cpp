@@ -315,7 +315,7 @@ TEST_P(Pinned, FreedMemoryIsLetGoOrKeepsItsPages) {
 /// Selects the pages that may be returned, in a heap of 32 MiB with blocks at any offset.
 TEST(PinnedHeap, WhatIsFreedGoesBackButForRunsInUse) {
     FakeHeap gpu{Faults{}};
-    gpu.reserve(1, 0);
+    gpu.reserve(1, 0, 0);
     const std::vector<char> memory(32 * mib);
     auto* heap = const_cast<char*>(memory.data());
     gpu::PinnedHeap pinned(gpu, heap, 32 * mib - 4096);

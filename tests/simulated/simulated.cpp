@@ -218,7 +218,7 @@ class SimulatedGpu final : public gpu::Gpu, gpu::GpuMemory, gpu::GpuExecutor, gp
     void limit_blocks(unsigned) override {}
     /// Its kernels run on the host.
     std::uint64_t clock_ns() override { return common::now_ns(); }
-    gpu::DeviceWindow reserve(int n_slots, int my_slot) override {
+    gpu::DeviceWindow reserve(int n_slots, int my_slot, std::size_t) override {
         n_slots_ = n_slots;
         my_slot_ = my_slot;
         window_ = static_cast<char*>(place(nullptr, slot_bytes * static_cast<std::size_t>(n_slots)));

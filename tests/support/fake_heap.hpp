@@ -81,7 +81,7 @@ class FakeHeap final : public gpu::Gpu,
                        public gpu::GpuExecutor,
                        public gpu::GpuPinning {
   public:
-    explicit FakeHeap(const Faults& faults, std::size_t slot_bytes = std::size_t{8} << 20,
+    explicit FakeHeap(const Faults& faults, std::size_t slot_bytes = std::size_t{12} << 20,
                       std::size_t granularity_bytes = granule, const FakeGpu& gpu = {})
         : faults_(faults), slot_bytes_(slot_bytes) {
         if (faults.cannot_open) throw Error(ErrorCode::unsupported, "no GPU in this test");
@@ -104,7 +104,7 @@ class FakeHeap final : public gpu::Gpu,
     void check_peer(const gpu::DeviceUuid&) const override {}
     void limit_blocks(unsigned blocks) override { most_blocks_ = blocks; }
     unsigned most_blocks() const { return most_blocks_; }
-    gpu::DeviceWindow reserve(int n_slots, int my_slot) override {
+    gpu::DeviceWindow reserve(int n_slots, int my_slot, std::size_t) override {
         if (faults_.cannot_reserve) throw Error(ErrorCode::out_of_memory, "no addresses in this test");
         n_slots_ = n_slots;
         my_slot_ = my_slot;

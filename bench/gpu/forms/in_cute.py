@@ -155,7 +155,7 @@ def arguments(row: rows.Row) -> tuple[object, ...]:
 
 
 def main() -> None:
-    team = dev.team(DeviceTeam(0, 2, 0, 1 << 40, 0, 0, 1, 0, 0))
+    team = dev.team(DeviceTeam(0, 2, 0, 1 << 40, 0, 0, 1, 0, 0, 0))
     entries = {}
     for row in rows.ROWS:
         cute.compile(go, globals()[row.kernel], row.threads, CUstream(0), team, arguments(row))

@@ -9,7 +9,7 @@
 
 namespace atl::device {
 
-constexpr unsigned control_version = 5;
+constexpr unsigned control_version = 6;
 
 /// Type of the two values of a report.
 enum class Values : unsigned char { unsigned_word, int32, int64, float32, float64 };
@@ -90,15 +90,12 @@ struct Control {
     FarRing* far_ring;                ///< null: the team has no far PEs
     unsigned long long* far_tickets;  ///< number of tickets taken, over all teams and streams, in this PE's
                                       ///< memory
-    TraceRecord* trace;               ///< null: the job has no trace
-    unsigned long long trace_most;    ///< number of records
-    unsigned long long* trace_next;   ///< records so far, in this PE's memory
     // ---- this PE's own
     alignas(128) unsigned long long sync_epoch;
     unsigned exchange_epoch;
     alignas(128) unsigned grid_arrived;
-    unsigned long long grid_word;      ///< Grid::broadcast
-    unsigned long long trace_counted;  ///< the target of trace_next on GPUs, in the world team's block
+    unsigned long long grid_word;  ///< Grid::broadcast
+    TraceSink trace;               ///< the target of Team::trace on GPUs, in the world team's block
 };
 
 /// The places of the arrays of a control block: offsets from its start, in bytes. A team of few members has

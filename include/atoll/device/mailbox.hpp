@@ -133,7 +133,7 @@ ATOLL_ANYWHERE void receive_parts(const Team& team, const FlaggedPair* from, uns
 /// The counterpart of send_odd. Gets only the fields of the team that a wait needs.
 ATOLL_APART void receive_odd(Control* control, Call call, int pe, const FlaggedPair* from, void* dst,
                              unsigned long long bytes, unsigned rank, unsigned step, unsigned flag) {
-    const Team team{0, 0, nullptr, 0, 0, 0, 0, nullptr, control};
+    const Team team{0, 0, nullptr, 0, 0, 0, 0, nullptr, control, nullptr};
     const auto pairs = static_cast<unsigned>(pairs_of(bytes));
     ATOLL_ROLLED for (unsigned i = rank; i < pairs; i += step) {
         unsigned long long data = 0;

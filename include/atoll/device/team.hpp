@@ -18,7 +18,7 @@
 #endif
 
 /// Set to 1 to trace this source's kernels in jobs with a trace (atoll/device/trace.hpp). Costs instructions
-/// a call, and a microsecond or so where there is a trace.
+/// a call, and 0.1 us or so where there is a trace.
 #if !defined(ATOLL_DEVICE_TRACE)
 #define ATOLL_DEVICE_TRACE 0
 #endif
@@ -46,7 +46,8 @@
 
 namespace atl::device {
 
-struct Control;  // atoll/device/control.hpp
+struct Control;    // atoll/device/control.hpp
+struct TraceSink;  // atoll/device/detail/trace_log.hpp
 
 /// Prevents deduction of an argument's type: `atomic_add(team, counter, 1, pe)` works with any integer type.
 template <class T> struct Same { using type = T; };
@@ -65,6 +66,8 @@ struct Team {
     int step;
     const int* table;  ///< or table[i] if this is not null
     Control* control;  ///< this PE's, never null; at the same offset in every member's slot
+    TraceSink* trace;  ///< null: the job has no trace. An argument, since a kernel's acquire discards what it
+                       ///< has read of `control`
 };
 
 inline namespace ATOLL_DEVICE_ROUTES {

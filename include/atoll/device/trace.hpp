@@ -38,7 +38,8 @@ ATOLL_ANYWHERE void trace_end(const Team& team, unsigned long long began, const 
                               Scope scope = {}) {
 #if ATOLL_DEVICE_TRACE
     if (began != 0 && detail::TracedBy<Scope>::this_thread(scope))
-        detail::write_event(team.control, trace_range, began, -1, name.word(0), name.word(1), name.word(2));
+        detail::write_event(detail::TakenRecord(team.trace).record(), trace_range, began, -1, name.word(0),
+                            name.word(1), name.word(2));
 #else
     static_cast<void>(team);
     static_cast<void>(began);
@@ -47,20 +48,38 @@ ATOLL_ANYWHERE void trace_end(const Team& team, unsigned long long began, const 
 #endif
 }
 
-/// A range from construction to destruction.
+/// A range from construction to destruction. Cheaper than trace_begin and trace_end: its record is taken at
+/// its begin, and the number of the record arrives meanwhile.
 template <class Scope = Thread> class TraceRange {
   public:
+#if ATOLL_DEVICE_TRACE
     ATOLL_ANYWHERE TraceRange(const Team& team, const TraceName& name, Scope scope = {})
-        : team_(team), name_(name), scope_(scope), began_(trace_begin(team)) {}
-    ATOLL_ANYWHERE ~TraceRange() { trace_end(team_, began_, name_, scope_); }
+        : name_(name),
+          taken_(detail::is_tracing(team) && detail::TracedBy<Scope>::this_thread(scope) ? team.trace
+                                                                                         : nullptr),
+          began_(taken_ ? detail::now_ns() : 0) {}
+    ATOLL_ANYWHERE ~TraceRange() {
+        if (taken_)
+            detail::write_event(taken_.record(), trace_range, began_, -1, name_.word(0), name_.word(1),
+                                name_.word(2));
+    }
+#else
+    ATOLL_ANYWHERE TraceRange(const Team& team, const TraceName& name, Scope scope = {}) {
+        static_cast<void>(team);
+        static_cast<void>(name);
+        static_cast<void>(scope);
+    }
+    ATOLL_ANYWHERE ~TraceRange() {}  // not trivial: an unused variable of this type is no warning
+#endif
     TraceRange(const TraceRange&) = delete;
     TraceRange& operator=(const TraceRange&) = delete;
 
+#if ATOLL_DEVICE_TRACE
   private:
-    const Team& team_;
     TraceName name_;
-    Scope scope_;
+    detail::TakenRecord taken_;
     unsigned long long began_;
+#endif
 };
 
 }  // namespace ATOLL_DEVICE_ROUTES

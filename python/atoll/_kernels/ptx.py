@@ -412,52 +412,66 @@ def _linear(to: str, index: str, size: str) -> str:
 
 
 def trace_begin(only_first: bool = False) -> str:
-    """The clock in ns, 0 without a trace: $0 (=l). Operands: control (l); the thread's number (r) if only_first, which
-    also returns 0 in all but the first.
+    """The clock in ns, 0 without a trace: $0 (=l). Operands: the team's trace (l); the thread's number (r) if
+    only_first, which also returns 0 in all but the first.
     """
     others = "\n    setp.ne.u32 p, $2, 0; @p bra DONE;" if only_first else ""
     return f"""{{ .reg .pred p; .reg .b64 a; mov.b64 a, 0;{others}
     setp.eq.u64 p, $1, 0; @p bra DONE;
-    ld.global.u64 a, [$1+{AT["trace"]}];
-    setp.eq.u64 p, a, 0; @p bra DONE;
     mov.u64 a, %globaltimer;
     DONE: mov.b64 $0, a; }}"""
 
 
+def trace_take(which: str = "") -> str:
+    """The number of a record: $0 (=&l). Operands: the team's trace (l), began (l).
+
+    Nothing is taken if began is 0. The operation that follows does not wait for the number.
+    If all threads of a warp have one address, ptxas adds once for them, and a shuffle waits for the sum. So the address
+    depends on the thread, by bits of its number that are 0.
+
+    which: PTX that sets the predicate p in threads that take none.
+    """
+    return f"""{{ .reg .pred p; .reg .b32 x; .reg .b64 a; mov.b64 $0, 0;
+    setp.eq.u64 p, $2, 0; @p bra DONE;{which}
+    mov.u32 x, %tid.x; shr.u32 x, x, 30; cvt.u64.u32 a, x; add.u64 a, a, $1;
+    atom.relaxed.gpu.global.add.u64 $0, [a+{AT["trace_next"]}], 1;
+    DONE: }}"""
+
+
 def trace_write(
-    control: str = "$0",
-    what: str = "$1",
-    began: str = "$2",
-    peer: str = "$3",
-    words: tuple[str, str, str] = ("$4", "$5", "$6"),
+    trace: str = "$0",
+    taken: str = "$1",
+    what: str = "$2",
+    began: str = "$3",
+    peer: str = "$4",
+    words: tuple[str, str, str] = ("$5", "$6", "$7"),
 ) -> str:
     """Write an event that ends now, as write_event of atoll/device/detail/traced.hpp. No result.
 
-    Operands: control (l), what (r), began (l), peer (r), words (l).
+    Operands: the team's trace (l), the record's number (l), what (r), began (l), peer (r), words (l). The fields of
+    the trace are read by ld.global.nc, which finds them in the cache after an acquire, too.
     """
     first, second, third = words
     return f"""{{ .reg .pred p; .reg .b64 n, m, a, t, g; .reg .b32 b, h, x;
     mov.u64 t, %globaltimer;
-    ld.global.u64 a, [{control}+{AT["trace_next"]}];
-    atom.relaxed.gpu.global.add.u64 n, [a], 1;
-    ld.global.u64 m, [{control}+{AT["trace_most"]}];
-    ld.global.u64 a, [{control}+{AT["trace"]}];
-    setp.lt.u64 p, n, m;
+    ld.global.nc.u64 m, [{trace}+{AT["trace_most"]}];
+    ld.global.nc.u64 a, [{trace}+{AT["trace_records"]}];
+    setp.lt.u64 p, {taken}, m;
     @p bra ROOM;
-    add.s64 n, n, 1;
+    add.s64 n, {taken}, 1;
     st.relaxed.sys.global.u64 [a+-{AT["trace_log"]}], n;
     bra DONE;
     ROOM:
-    shl.b64 n, n, 6;
+    shl.b64 n, {taken}, 6;
     add.s64 a, a, n;
     {_linear("b", "ctaid", "nctaid")}
     {_linear("h", "tid", "ntid")}
     mov.u64 g, %gridid;
     st.global.v2.u64 [a+16], {{{first}, {second}}};
-    st.global.u64 [a+32], {third};
-    st.global.v2.u32 [a+40], {{b, h}};
-    st.global.v2.u32 [a+48], {{{peer}, {what}}};
-    st.global.u64 [a+56], g;
+    mov.b64 n, {{{peer}, {what}}};
+    st.global.v2.u64 [a+48], {{n, g}};
+    mov.b64 n, {{b, h}};
+    st.global.v2.u64 [a+32], {{{third}, n}};
     st.global.v2.u64 [a], {{{began}, t}};
     DONE:
     }}"""

@@ -40,13 +40,18 @@ EVENTS = {
 def text_with_event(name: str, declared: list[str], passed: list[str], start: str, fields: list[str]) -> str:
     """Return the source of an operation with its event around it: `inner` is the operation.
 
+    The operation does not wait for the record's number and the peer's number in the world, which memory gives.
+
     fields: expressions for the peer, the word, the bytes and the value.
     """
+    peer, word, *rest = fields
     return (
         f"def {name}({', '.join(declared)}):\n"
         f"    began = {start}\n"
+        f"    taken = take(team, began)\n"
+        f"    world = world_of(team, began, {peer}, {word})\n"
         f"    result = inner({', '.join(passed)})\n"
-        f"    stop(team, began, {AT[name]}, {', '.join(fields)})\n"
+        f"    stop(team, began, taken, {AT[name]}, world, {word}, {', '.join(rest)})\n"
         f"    return result\n"
     )
 

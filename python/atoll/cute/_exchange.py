@@ -15,7 +15,7 @@ from ._primitives import as_it_is, load, load_part, pairs_of, store, store_flagg
 from ._threads import meet_threads, rank_of, size_of
 from ._types import Team
 
-slot_pairs, area_pairs, slots_at, counts_at, most_bytes, slot_from = _exchange.layout(
+slot_pairs, area_pairs, slots_at, counts_at, pes_at, most_bytes, slot_from = _exchange.layout(
     as_it_is, lambda a, b: a // b, lambda a, b: cutlass.max(a, Int32(b)), Int64
 ).values()
 

@@ -13,19 +13,20 @@ from .._kernels.ptx import AT
 from .._kernels.tracing import EVENTS, words_of_name
 from ._addresses import address
 from ._dsl._copies import size_in_bytes
+from ._exchange import pes_at
 from ._primitives import apart, asm
 from ._threads import rank_of
 from ._types import BLOCK, GRID, THREAD, Scope
 
-_WRITE = ptx.trace_write("$0", "$1", "$2", "world", ("$7", "off", "$8"))
-_END = f"""{{ .reg .pred q; .reg .b64 pes, off; .reg .b32 world;
-    setp.eq.u64 q, $2, 0; @q bra OUT;
-    mov.u32 world, 0xffffffff;
-    setp.ge.u32 q, $3, $4; @q bra PLACE;
-    ld.global.u64 pes, [$0+{AT["pes_of"]}];
-    mad.wide.s32 pes, $3, 4, pes;
-    ld.global.u32 world, [pes];
-    PLACE:
+_WORLD = """{ .reg .pred q; .reg .b64 at; mov.u32 $0, 0xffffffff;
+    setp.eq.u64 q, $1, 0; @q bra OUT;
+    setp.ge.u32 q, $2, $3; @q bra OUT;
+    mad.wide.s32 at, $2, 4, $4;
+    ld.global.u32 $0, [at];
+    OUT: }"""
+_WRITE = ptx.trace_write("$0", "$1", "$2", "$3", "$4", ("$7", "off", "$8"))
+_END = f"""{{ .reg .pred q; .reg .b64 off;
+    setp.eq.u64 q, $3, 0; @q bra OUT;
     mov.b64 off, 0;
     setp.eq.u64 q, $5, 0; @q bra KNOWN;
     sub.s64 off, $5, $6;
@@ -33,8 +34,8 @@ _END = f"""{{ .reg .pred q; .reg .b64 pes, off; .reg .b32 world;
     KNOWN:
     {_WRITE}
     OUT: }}"""
-_END_RANGE = f"""{{ .reg .pred q; setp.eq.u64 q, $2, 0; @q bra OUT;
-    {ptx.trace_write("$0", "$1", "$2", "$3", ("$4", "$5", "$6"))}
+_END_RANGE = f"""{{ .reg .pred q; setp.eq.u64 q, $3, 0; @q bra OUT;
+    {ptx.trace_write()}
     OUT: }}"""
 
 
@@ -51,7 +52,17 @@ def _moved(team, event, given):
 def _started(team, scope):
     """Return the time in the thread that writes the event, 0 in the others and without a trace."""
     writer = rank_of(BLOCK if scope is GRID else scope)
-    return asm(ptx.trace_begin(only_first=True), "=l,l,r", Int64, [team.control, Int32(writer)])
+    return asm(ptx.trace_begin(only_first=True), "=l,l,r", Int64, [team.trace, Int32(writer)])
+
+
+def _taken(team, began):
+    """Take a record of the log for an event that began."""
+    return asm(ptx.trace_take(), "=&l,l,l", Int64, [team.trace, began])
+
+
+def _world(team, began, pe):
+    """Return the number of a PE in the world, -1 for none."""
+    return asm(_WORLD, "=&r,l,r,r,l", Int32, [began, pe, team.n_pes, pes_at(team)])
 
 
 def traced(name: str, function):
@@ -68,21 +79,23 @@ def traced(name: str, function):
         given = bound.arguments
         team = given["team"]
         began = _started(team, given.get("scope", THREAD))
+        taken = _taken(team, began)
+        world = _world(team, began, Int32(given[event.peer]) if event.peer else Int32(-1))
         result = function(*arguments, **keywords)
         value = given[event.value] if event.value else 0
         words = [
-            team.control,
+            team.trace,
+            taken,
             Int32(AT[name]),
             began,
-            Int32(given[event.peer]) if event.peer else Int32(-1),
-            team.n_pes,
+            world,
             address(given[event.word]) if event.word else Int64(0),
             team.window + Int64(team.my_slot) * team.stride,
             _moved(team, event, given),
             Int64(0) if isinstance(value, (float, Float)) else Int64(value),
             team.stride,
         ]
-        apart("atoll_trace_event", _END, "l,r,l,r,r,l,l,l,l,l", None, words)
+        apart("atoll_trace_event", _END, "l,l,r,l,r,l,l,l,l,l", None, words)
         return result
 
     return operation
@@ -104,5 +117,5 @@ def trace_end(team, began, name, scope: Scope = THREAD):
         "{ .reg .pred p; setp.eq.u32 p, $2, 0; selp.b64 $0, $1, 0, p; }", "=l,l,r", Int64,
         [began, Int32(rank_of(BLOCK if scope is GRID else scope))],
     )  # fmt: skip
-    operands = [team.control, Int32(AT["trace_range"]), writer, Int32(-1), *words]
-    apart("atoll_trace_range", _END_RANGE, "l,r,l,r,l,l,l", None, operands)
+    operands = [team.trace, _taken(team, writer), Int32(AT["trace_range"]), writer, Int32(-1), *words]
+    apart("atoll_trace_range", _END_RANGE, "l,l,r,l,r,l,l,l", None, operands)

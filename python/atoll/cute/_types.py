@@ -50,6 +50,7 @@ class Team(NamedTuple):
     step: Int32
     table: Int64
     control: Int64
+    trace: Int64
 
 
 def team(value: _atoll.Team | DeviceTeam) -> Team:
@@ -63,7 +64,7 @@ def team(value: _atoll.Team | DeviceTeam) -> Team:
         raise TypeError(
             f"atoll.cute.team: the argument is {value!r}; pass an atoll.Team, or the result of its device()"
         )
-    wide = ("window", "stride", "table", "control")
+    wide = ("window", "stride", "table", "control", "trace")
     return Team(
         *(Int64(v) if name in wide else Int32(v) for name, v in zip(value._fields, value, strict=True))
     )

@@ -12,7 +12,7 @@ from ._dsl._registration import helper
 from ._polling import wait_pair
 
 i64, u32 = types.int64, types.uint32
-slot_pairs, area_pairs, slots_at, counts_at, most_bytes, slot_from = _exchange.layout(
+slot_pairs, area_pairs, slots_at, counts_at, pes_at, most_bytes, slot_from = _exchange.layout(
     helper, prim.quotient, max, i64
 ).values()
 

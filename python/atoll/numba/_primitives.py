@@ -177,7 +177,11 @@ def trace_now():
     """The clock of the trace, in ns."""
 
 
-def trace_write(control, what, began, peer, first, second, third):
+def trace_take(trace, began):
+    """Take a record of the trace, and return its number; the host takes it at the end."""
+
+
+def trace_write(trace, taken, what, began, peer, first, second, third):
     """Write an event that ends now."""
 
 

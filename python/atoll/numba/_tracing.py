@@ -14,10 +14,11 @@ from .._kernels.tracing import EVENTS, Event, text_with_event, words_of_name
 from . import _primitives as prim
 from ._addresses import bytes_of, item_of, kind_of, lesser
 from ._dsl._registration import helper, vocabulary
+from ._exchange import pes_at
 from ._types import BLOCK, GRID, THREAD, constant
 
 i64 = types.int64
-TRACE, PES_OF, RANGE = ptx.AT["trace"], ptx.AT["pes_of"], ptx.AT["trace_range"]
+RANGE = ptx.AT["trace_range"]
 
 
 MOVED = {
@@ -47,29 +48,36 @@ def writer_of(scope):
 
 
 @helper
-def is_tracing(team):
-    return team.control != 0 and prim.load_own(i64, team.control + TRACE) != 0
-
-
-@helper
 def start(team, scope):
     """Return the time, or 0 where this thread writes no event."""
-    return prim.trace_now() if is_tracing(team) and prim.rank(writer_of(scope)) == 0 else i64(0)
+    return prim.trace_now() if team.trace != 0 and prim.rank(writer_of(scope)) == 0 else i64(0)
 
 
 @helper
-def stop(team, began, what, peer, word, nbytes, value):
+def take(team, began):
+    """Take a record of the log for an event that began."""
+    return prim.trace_take(team.trace, began) if began != 0 else i64(0)
+
+
+@helper
+def world_of(team, began, peer, word):
+    """Return the number of a PE in the world, -1 for none."""
+    pe = i64(peer)
+    world = types.int32(-1)
+    if began != 0 and pe >= 0 and pe < team.n_pes:
+        world = prim.load_own(types.int32, pes_at(team) + 4 * pe)
+    return world
+
+
+@helper
+def stop(team, began, taken, what, world, word, nbytes, value):
     if began != 0:
-        pe = i64(peer)
-        world = i64(-1)
-        if pe >= 0 and pe < team.n_pes:
-            world = i64(prim.load_own(types.int32, prim.load_own(i64, team.control + PES_OF) + 4 * pe))
         place = i64(word)
         if place != 0:
             place -= team.window + team.my_slot * team.stride
             if place < 0 or place >= team.stride:
                 place = i64(-1)
-        prim.trace_write(team.control, what, began, world, i64(nbytes), place, i64(value))
+        prim.trace_write(team.trace, taken, what, began, i64(world), i64(nbytes), place, i64(value))
 
 
 def traced(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,7 +92,7 @@ def traced(function: Callable[..., Any]) -> Callable[..., Any]:
     scope = "scope" if "scope" in parameters else "THREAD"
     text = text_with_event(name, given, list(parameters), f"start(team, {scope})", fields_of(event))
     names = {
-        "start": start, "stop": stop, "inner": helper(function), "prim": prim, "kind_of": kind_of, "item_of": item_of,
+        "start": start, "take": take, "world_of": world_of, "stop": stop, "inner": helper(function), "prim": prim, "kind_of": kind_of, "item_of": item_of,
         "lesser": lesser, "bytes_of": bytes_of, "THREAD": THREAD, **defaults,
     }  # fmt: skip
     exec(text, names)  # _kernels/tracing.py has the text
@@ -96,7 +104,7 @@ def traced(function: Callable[..., Any]) -> Callable[..., Any]:
 def trace_begin(team):
     if not ptx.TRACES:
         return lambda team: i64(0)
-    return lambda team: prim.trace_now() if is_tracing(team) else i64(0)
+    return lambda team: prim.trace_now() if team.trace != 0 else i64(0)
 
 
 @vocabulary
@@ -109,6 +117,7 @@ def trace_end(team, began, name, scope=THREAD):
 
     def trace_end(team, began, name, scope=THREAD):
         if began != 0 and prim.rank(writer_of(scope)) == 0:
-            prim.trace_write(team.control, RANGE, i64(began), -1, i64(first), i64(second), i64(third))
+            taken = prim.trace_take(team.trace, i64(began))
+            prim.trace_write(team.trace, taken, RANGE, i64(began), -1, i64(first), i64(second), i64(third))
 
     return trace_end

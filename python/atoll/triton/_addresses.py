@@ -42,7 +42,7 @@ def _is_block(x):
 
 @jit
 def team_at(state):
-    """Return the team whose nine int64 fields are at the pointer `state`, made by inductor.team_tensor.
+    """Return the team whose ten int64 fields are at the pointer `state`, made by inductor.team_tensor.
 
     For kernels that take no tuple. Local. Source: Atoll.
     """
@@ -56,6 +56,7 @@ def team_at(state):
         tl.load(state + 6).to(tl.int32),
         tl.load(state + 7),
         tl.load(state + 8),
+        tl.load(state + 9),
     )
 
 
@@ -76,7 +77,7 @@ def reach(team, address, pe):
 @jit
 def at_pe(team, x, pe):
     # The distance is an offset in elements, declared to be a multiple of 16: slots are at least 64 KiB apart,
-    # on GPUs 1 TiB. So Triton moves as many bytes at a time as x's own alignment allows.
+    # on GPUs 32 GiB. So Triton moves as many bytes at a time as x's own alignment allows.
     size: tl.constexpr = tl.constexpr(max(x.dtype.scalar.element_ty.primitive_bitwidth // 8, 1))
     distance = (slot_of(team, pe) - team.my_slot) * (team.stride // size)
     return x + tl.multiple_of(distance, 16)

@@ -43,6 +43,12 @@ def counts_at(team):
 
 
 @jit
+def pes_at(team):
+    """Return the address of the members' numbers in the world (ControlLayout::pes_of)."""
+    return counts_at(team) + team.n_pes * 12
+
+
+@jit
 def is_small(team, nbytes):
     """Return whether messages of that many bytes from member to member fit the exchange."""
     return nbytes <= 8 * _slot_pairs(team)

@@ -13,16 +13,18 @@ from .._kernels.ptx import AT
 from .._kernels.tracing import EVENTS, text_with_event, words_of_name
 from ._dsl import begin_event, end_event
 from ._dsl._wrappers import around
+from ._exchange import pes_at
 from ._primitives import at_int32, at_int64, bytes_of
 from ._threads import thread
 from ._types import INTERPRETED
 
 _TRACES = tl.constexpr(ptx.TRACES)
-_PES_OF, _RANGE = tl.constexpr(AT["pes_of"]), tl.constexpr(AT["trace_range"])
+_RANGE = tl.constexpr(AT["trace_range"])
 _BEGIN = tl.constexpr(ptx.trace_begin())
+_TAKE = tl.constexpr(ptx.trace_take("\n    setp.ne.u32 p, $3, 0; @p bra DONE;"))
 _END = tl.constexpr(
-    f"""{{ .reg .pred p; setp.ne.u32 p, $8, 0; @p bra OUT;
-    {ptx.trace_write("$1", "$2", "$3", "$4", ("$5", "$6", "$7"))}
+    f"""{{ .reg .pred p; setp.ne.u32 p, $9, 0; @p bra OUT;
+    {ptx.trace_write("$1", "$2", "$3", "$4", "$5", ("$6", "$7", "$8"))}
     OUT: mov.u32 $0, 0; }}"""
 )
 
@@ -50,19 +52,41 @@ def start(team):
         return begin_event(team)
     else:  # noqa: RET505
         return tl.inline_asm_elementwise(
-            _BEGIN, "=l,l", [at_int64(team.control)], tl.int64, is_pure=False, pack=1
+            _BEGIN, "=l,l", [at_int64(team.trace)], tl.int64, is_pure=False, pack=1
         )
 
 
 @jit
-def _write(team, began, what, peer, first, second, third):
+def take(team, began):
+    """Take a record of the log for an event that began; the interpreter takes it at the end."""
+    if INTERPRETED:
+        return at_int64(0)
+    else:  # noqa: RET505
+        return tl.inline_asm_elementwise(
+            _TAKE, "=&l,l,l,r", [at_int64(team.trace), began, thread()], tl.int64, is_pure=False, pack=1
+        )
+
+
+@jit
+def world_of(team, began, pe, word):
+    """Return the number of a PE in the world, -1 for none and in a call for a block of words."""
+    world = at_int32(-1)
+    if began != 0:  # noqa: SIM102 (the next is a constant)
+        if _is_scalar(word):  # noqa: SIM102
+            if pe >= 0 and pe < team.n_pes:
+                world = tl.load((at_int64(pes_at(team)) + 4 * pe).to(tl.pointer_type(tl.int32)))
+    return world
+
+
+@jit
+def _write(team, began, taken, what, peer, first, second, third):
     if INTERPRETED:
         end_event(team, what, began, peer, first, second, third)
     else:
         tl.inline_asm_elementwise(
-            _END, "=r,l,r,l,r,l,l,l,r",
+            _END, "=r,l,l,r,l,r,l,l,l,r",
             [
-                at_int64(team.control), at_int32(what), began, at_int32(peer), at_int64(first), at_int64(second),
+                at_int64(team.trace), taken, at_int32(what), began, at_int32(peer), at_int64(first), at_int64(second),
                 at_int64(third), thread(),
             ],
             tl.int32, is_pure=False, pack=1,
@@ -70,22 +94,18 @@ def _write(team, began, what, peer, first, second, third):
 
 
 @jit
-def stop(team, began, what: tl.constexpr, pe, word, nbytes, value):
+def stop(team, began, taken, what: tl.constexpr, world, word, nbytes, value):
     """Write an event. A call for a block of words has neither word nor value in its event."""
     if began != 0:
-        world = at_int32(-1)
         place = at_int64(0)
         if _is_scalar(word):
-            if pe >= 0 and pe < team.n_pes:
-                pes = tl.load((at_int64(team.control) + _PES_OF).to(tl.pointer_type(tl.int64)))
-                world = tl.load(pes.to(tl.pointer_type(tl.int32)) + pe)
             if word is not None:
                 place = at_int64(word) - at_int64(team.window) - at_int64(team.my_slot) * team.stride
                 if place < 0 or place >= team.stride:
                     place = at_int64(-1)
-            _write(team, began, what, world, nbytes, place, at_int64(value))
+            _write(team, began, taken, what, world, nbytes, place, at_int64(value))
         else:
-            _write(team, began, what, world, nbytes, place, 0)
+            _write(team, began, taken, what, world, nbytes, place, 0)
 
 
 @jit
@@ -101,7 +121,7 @@ def trace_end(team, began, name: tl.constexpr):
     if _TRACES:  # noqa: SIM102 (it is a constant, `began` is none)
         if began != 0:
             words: tl.constexpr = _words_of(name)
-            _write(team, began, _RANGE, -1, words[0], words[1], words[2])
+            _write(team, began, take(team, began), _RANGE, -1, words[0], words[1], words[2])
 
 
 def traced(name, function):
@@ -115,5 +135,5 @@ def traced(name, function):
         name,
         "traced",
         lambda declared, passed: text_with_event(name, declared, passed, "start(team)", fields),
-        {"start": start, "stop": stop, "bytes_of": bytes_of},
+        {"start": start, "take": take, "world_of": world_of, "stop": stop, "bytes_of": bytes_of},
     )

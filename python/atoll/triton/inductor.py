@@ -70,7 +70,7 @@ def __getattr__(name: str) -> Any:
 
 
 def team_tensor(team: Any) -> Any:
-    """Return nine int64 in PyTorch's memory on the current GPU, for team_at() in kernels. Local; make it
+    """Return ten int64 in PyTorch's memory on the current GPU, for team_at() in kernels. Local; make it
     once, and keep it.
     """
     import torch

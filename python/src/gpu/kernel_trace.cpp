@@ -6,9 +6,10 @@
 namespace atl::python {
 namespace {
 
-void write_event(const device::Control* control, int what, unsigned long long began, int peer,
+void write_event(device::TraceSink* trace, int what, unsigned long long began, int peer,
                  unsigned long long first, unsigned long long second, unsigned long long third) noexcept {
-    device::detail::write_event(control, static_cast<unsigned>(what), began, peer, first, second, third);
+    device::detail::write_event(device::detail::TakenRecord(trace).record(), static_cast<unsigned>(what),
+                                began, peer, first, second, third);
 }
 
 }  // namespace

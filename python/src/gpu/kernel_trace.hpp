@@ -2,13 +2,13 @@
 #pragma once
 
 namespace atl::device {
-struct Control;
+struct TraceSink;
 }
 
 namespace atl::python {
 
 /// Writes an event of the trace, which ends now: what and three words as in device::TraceRecord.
-using WriteEvent = void(const device::Control* control, int what, unsigned long long began, int peer,
+using WriteEvent = void(device::TraceSink* trace, int what, unsigned long long began, int peer,
                         unsigned long long first, unsigned long long second, unsigned long long third);
 WriteEvent* kernel_trace() noexcept;
 

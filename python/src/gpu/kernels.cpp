@@ -79,9 +79,9 @@ nb::dict layout() {
     at["exchange_epoch"] = offsetof(Control, exchange_epoch);
     at["grid_arrived"] = offsetof(Control, grid_arrived);
     at["grid_word"] = offsetof(Control, grid_word);
-    at["trace"] = offsetof(Control, trace);
-    at["trace_most"] = offsetof(Control, trace_most);
-    at["trace_next"] = offsetof(Control, trace_next);
+    at["trace_next"] = offsetof(device::TraceSink, next);
+    at["trace_records"] = offsetof(device::TraceSink, records);
+    at["trace_most"] = offsetof(device::TraceSink, most);
     at["trace_log"] = sizeof(device::TraceLog);
     at["trace_range"] = device::trace_range;
     at["trace_name_bytes"] = device::trace_name_bytes;
@@ -89,7 +89,7 @@ nb::dict layout() {
     using device::TraceRecord;
     static_assert(offsetof(TraceRecord, ended) == 8 && offsetof(TraceRecord, words) == 16 &&
                   offsetof(TraceRecord, block) == 40 && offsetof(TraceRecord, peer) == 48 &&
-                  offsetof(TraceRecord, grid) == 56 && offsetof(device::TraceLog, next) == 0);
+                  offsetof(TraceRecord, grid) == 56 && offsetof(device::TraceLog, sink.next) == 0);
     // For a team of few members. The files _exchange.py add what a larger one has more.
     constexpr device::ControlLayout few{1};
     at["arrived"] = few.arrived();

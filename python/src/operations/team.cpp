@@ -47,7 +47,7 @@ nb::object fields_of(const device::Team& t) {
     const auto address = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
     static const nb::object kind = nb::borrow(nb::handle(device_module())).attr("DeviceTeam");
     return kind(t.my_pe, t.n_pes, address(t.window), t.stride, t.my_slot, t.first, t.step, address(t.table),
-                address(t.control));
+                address(t.control), address(t.trace));
 }
 
 /// Returns the team for languages whose kernels compute addresses themselves.

@@ -129,12 +129,14 @@ KernelTracks kernel_tracks_of(const common::BoardView& board, int pe) {
         tracks.clock_error_ns = log.clock_error_ns;
         tracks.clock_is_assumed = log.clock_is_assumed;
     }
-    // Logs are in the order of ends, so the last of equal ones contains the others.
-    std::reverse(tracks.slices.begin(), tracks.slices.end());
+    // Of events with the same times a range contains operations, and the one that took its record first
+    // contains the others.
     std::stable_sort(tracks.slices.begin(), tracks.slices.end(),
                      [](const KernelSlice& a, const KernelSlice& b) {
-                         if (a.track != b.track) return a.track < b.track;
-                         return a.began != b.began ? a.began < b.began : a.ended > b.ended;
+                         const auto key = [](const KernelSlice& one) {
+                             return std::tuple(one.track, one.began, UINT64_MAX - one.ended, !one.is_range());
+                         };
+                         return key(a) < key(b);
                      });
     return tracks;
 }

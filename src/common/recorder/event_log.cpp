@@ -36,22 +36,13 @@ constexpr std::uint64_t backed_at_once = 1024;
 
 }  // namespace
 
-/// A thread's number in a log, from 0 in the order of their first events, and its records that are free. It
-/// takes several at once: an atomic addition for each event would wait for the stores of the one before. The
-/// first ones are few, since a thread that ends leaves some unused.
-struct EventLog::Thread {
-    static constexpr std::uint64_t most_at_once = 32;
-    const LogHeader* log = nullptr;
-    std::uint16_t number = 0;
-    std::uint64_t next = 0, end = 0, taken = 0;
-};
+LogWriter& EventLog::writer() noexcept {
+    static thread_local LogWriter writer;
+    return writer;
+}
 
-EventLog::Thread& EventLog::this_thread(LogHeader& memory) noexcept {
-    static thread_local Thread thread;
-    if (thread.log != &memory)
-        thread = {&memory,
-                  static_cast<std::uint16_t>(memory.threads.fetch_add(1, std::memory_order_relaxed))};
-    return thread;
+[[gnu::noinline]] void EventLog::begin(LogWriter& writer) noexcept {
+    writer = {&memory_, static_cast<std::uint16_t>(memory_.threads.fetch_add(1, std::memory_order_relaxed))};
 }
 
 EventLog::EventLog(LogHeader& memory, std::uint64_t most_events) noexcept
@@ -67,30 +58,31 @@ EventLog::EventLog(LogHeader& memory, std::uint64_t most_events) noexcept
     memory_.uses_counter.store(uses_counter_ ? 1 : 0, std::memory_order_relaxed);
     memory_.began_ticks.store(began.ticks, std::memory_order_relaxed);
     memory_.began_ns.store(began.ns, std::memory_order_release);
-    this_thread(memory_);  // the thread that calls init has number 0
+    begin(writer());  // the thread that calls init has number 0
 }
 
-[[gnu::noinline]] bool EventLog::take_records(Thread& thread) noexcept {
-    const std::uint64_t count = std::clamp<std::uint64_t>(thread.taken, 1, Thread::most_at_once);
+[[gnu::noinline]] bool EventLog::take_records(LogWriter& writer) noexcept {
+    const std::uint64_t count = std::clamp<std::uint64_t>(writer.taken, 1, LogWriter::most_at_once);
     const std::uint64_t first = memory_.next.fetch_add(count, std::memory_order_relaxed);
     if (first >= most_) {
         memory_.dropped.fetch_add(1, std::memory_order_relaxed);
         return false;
     }
-    thread.taken += count;
-    thread.next = first;
-    thread.end = std::min(first + count, most_);
-    const std::uint64_t begin = (thread.end - 1) / backed_at_once * backed_at_once;
+    writer.taken += count;
+    writer.next = first;
+    writer.end = std::min(first + count, most_);
+    const std::uint64_t begin = (writer.end - 1) / backed_at_once * backed_at_once;
     if (first == 0 || begin >= first)  // the first of its part
         back_records(&memory_.records()[begin], std::min(backed_at_once, most_ - begin));
     return true;
 }
 
-void EventLog::add(const LoggedEvent& event) noexcept {
-    Thread& thread = this_thread(memory_);
-    if (thread.next == thread.end && !take_records(thread)) [[unlikely]]
+void EventLog::add(const LoggedEvent& event, LogWriter& writer) noexcept {
+    if (writer.log != &memory_) [[unlikely]]
+        begin(writer);
+    if (writer.next == writer.end && !take_records(writer)) [[unlikely]]
         return;
-    LogRecord& record = memory_.records()[thread.next++];
+    LogRecord& record = memory_.records()[writer.next++];
     constexpr auto relaxed = std::memory_order_relaxed;
     record.began.store(event.began, relaxed);
     record.what.store(Event::packed(event.kind, event.state, event.operation, event.team), relaxed);
@@ -100,7 +92,7 @@ void EventLog::add(const LoggedEvent& event) noexcept {
     record.place.store(event.place, relaxed);
     record.value.store(event.value, relaxed);
     const std::uint64_t waiting = std::min<std::uint64_t>(event.waiting >> waiting_shift, UINT32_MAX);
-    record.more.store(thread.number | std::uint64_t{event.site} << 16 | waiting << 32, relaxed);
+    record.more.store(writer.number | std::uint64_t{event.site} << 16 | waiting << 32, relaxed);
     record.ended.store(std::max<std::uint64_t>(event.ended, 1), std::memory_order_release);
 }
 

@@ -61,13 +61,27 @@ struct LoggedEvent {
     std::uint16_t thread = 0, site = 0;
 };
 
+/// A thread's number in a log, from 0 in the order of their first events, and its records that are free. It
+/// takes several at once: an atomic addition for each event would wait for the stores of the one before. The
+/// first ones are few, since a thread that ends leaves some unused.
+struct LogWriter {
+    static constexpr std::uint64_t most_at_once = 32;
+    const LogHeader* log = nullptr;
+    std::uint16_t number = 0;
+    std::uint64_t next = 0, end = 0, taken = 0;
+};
+
 /// Writes the log of a PE. Threads may call it at once.
 class EventLog {
   public:
     EventLog(LogHeader& memory, std::uint64_t most_events) noexcept;
     TickClock clock() const noexcept { return {uses_counter_}; }
     std::uint64_t now() const noexcept { return clock().now(); }
-    ATOLL_API void add(const LoggedEvent& event) noexcept;
+    ATOLL_API void add(const LoggedEvent& event) noexcept { add(event, writer()); }
+    /// `writer` is the calling thread's.
+    ATOLL_API void add(const LoggedEvent& event, LogWriter& writer) noexcept;
+    /// The calling thread's, for all logs. Its look-up in thread-local storage of a library is a call.
+    ATOLL_API static LogWriter& writer() noexcept;
     /// A range of the program that ends now. `name` is a number of `number_of`.
     ATOLL_API void add_range(std::uint16_t name, std::uint64_t began) noexcept;
     /// The number of a text, which is cut if it is long; 0 if there are too many texts.
@@ -80,9 +94,8 @@ class EventLog {
     std::uint64_t site_ticks() const noexcept { return site_ticks_; }
 
   private:
-    struct Thread;
-    static Thread& this_thread(LogHeader& memory) noexcept;
-    bool take_records(Thread& thread) noexcept;
+    void begin(LogWriter& writer) noexcept;
+    bool take_records(LogWriter& writer) noexcept;
     std::uint16_t add_text(std::string_view text) noexcept;
 
     LogHeader& memory_;

@@ -54,7 +54,7 @@ KernelEvent event_of(const TraceRecord& record, KernelPlace processor) {
 KernelLogCopy KernelLog::read(KernelPlace processor) const {
     KernelLogCopy copy;
     const TraceLog& log = header();
-    const std::uint64_t next = __atomic_load_n(&log.next, __ATOMIC_ACQUIRE);
+    const std::uint64_t next = __atomic_load_n(&log.sink.next, __ATOMIC_ACQUIRE);
     copy.dropped = next > most_ ? next - most_ : 0;
     copy.gpu = log.gpu - 1;
     copy.clock_is_assumed = log.clock_is_assumed != 0;

@@ -29,7 +29,7 @@ struct KernelEvent {
 
 /// A copy of a log.
 struct KernelLogCopy {
-    std::vector<KernelEvent> events;  ///< in the order of their ends
+    std::vector<KernelEvent> events;  ///< in no order
     std::uint64_t dropped = 0;
     int gpu = -1;                      ///< as the PE's process counts
     std::uint64_t clock_error_ns = 0;  ///< between its clock and the host's
@@ -45,6 +45,11 @@ class KernelLog {
     device::TraceRecord* records() const { return reinterpret_cast<device::TraceRecord*>(&header() + 1); }
     std::uint64_t most() const { return most_; }
     void* memory() const { return memory_; }
+    /// Lets kernels on this process's CPU write the log, behind the records of its earlier jobs.
+    void open_for_cpu() const {
+        header().sink.records = records();
+        header().sink.most = most_;
+    }
 
     static constexpr std::size_t page_bytes = 65536;  ///< of the largest pages in use
     static constexpr std::size_t whole_pages(std::size_t bytes) {

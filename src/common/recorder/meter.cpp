@@ -43,7 +43,7 @@ std::uint64_t Meter::weight_of_next(std::uint16_t operation) const noexcept {
 void Meter::add(const Ended& call) noexcept {
     const bool is_alone = is_owner();
     OperationCounters& counters = of(call.operation);
-    grow(counters.calls, 1, is_alone);
+    grow(counters.calls, call.calls, is_alone);
     if (call.bytes != 0) grow(counters.bytes, call.bytes, is_alone);
     if (call.weight == 0) return;
     grow(counters.ticks, call.ticks * call.weight, is_alone);
@@ -51,14 +51,15 @@ void Meter::add(const Ended& call) noexcept {
     if (counters.longest.load(std::memory_order_relaxed) < call.ticks) raise_to(counters.longest, call.ticks);
 }
 
-void Meter::log_call(LoggedEvent event, const Ended& call) const noexcept {
+void Meter::log_call(LoggedEvent event, const Ended& call, ThreadPlace& place) const noexcept {
     event.state = EventState::ended;
     event.operation = call.operation;
     event.bytes = call.bytes;
     event.ended = event.began + call.ticks;
     event.waiting = call.waiting;
     if (call.ticks >= log_->site_ticks()) event.site = log_->site_number();
-    log_->add(event);
+    if (place.writer == nullptr) place.writer = &EventLog::writer();
+    log_->add(event, *place.writer);
 }
 
 ThreadPlace* Meter::enter() noexcept {

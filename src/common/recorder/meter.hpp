@@ -35,6 +35,7 @@ struct ThreadPlace {
     bool within_call = false, within_wait = false;
     std::uint64_t waited = 0;  ///< ticks of its waits so far
     std::uint64_t wait_began = 0;
+    LogWriter* writer = nullptr;  ///< this thread's, once it has written to a log
 };
 
 class Meter {
@@ -60,10 +61,11 @@ class Meter {
         std::uint64_t bytes = 0;
         std::uint64_t ticks = 0, waiting = 0;
         std::uint64_t weight = 1;  ///< as from weight_of_next
+        std::uint64_t calls = 1;   ///< 0: a part of a call that is counted already
     };
     void add(const Ended& call) noexcept;
     /// Logs a call with its times, and its place in the program if it took long. Only with a log.
-    void log_call(LoggedEvent event, const Ended& call) const noexcept;
+    void log_call(LoggedEvent event, const Ended& call, ThreadPlace& place) const noexcept;
 
     /// Marks this thread as within a measured call, until leave(). Null if it is within one already: only
     /// the outermost call counts.

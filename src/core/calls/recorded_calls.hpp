@@ -31,7 +31,7 @@ class RecordedCalls {
         ++count_;
         if (recorder_ != nullptr) event_ = recorder_->begin_call(call.number(), team_, count_);
         if (meter_ != nullptr) [[unlikely]]
-            begin_measure(call.number());
+            begin_measure(call);
     }
     /// Records the arguments of the current call, unless an earlier meeting of it has.
     [[gnu::always_inline]] void set_arguments(const Called& call) noexcept {
@@ -49,10 +49,10 @@ class RecordedCalls {
     }
 
   private:
-    [[gnu::cold]] void begin_measure(std::uint16_t operation) noexcept {
+    [[gnu::cold]] void begin_measure(const Called& call) noexcept {
         place_ = common::Meter::enter();
         if (place_ == nullptr) return;
-        measured_ = {operation, 0, 0, place_->waited, 1};
+        measured_ = {call.number(), 0, 0, place_->waited, 1, call.is_part() ? 0U : 1U};
         began_ = meter_->now();
     }
     [[gnu::cold]] void add_bytes(std::uint16_t operation, std::uint64_t first_argument) noexcept {
@@ -69,7 +69,7 @@ class RecordedCalls {
             event.team = team_;
             event.call = count_;
             event.began = began_;
-            meter_->log_call(event, measured_);
+            meter_->log_call(event, measured_, *place_);
         }
         common::Meter::leave(*place_);
     }

@@ -71,7 +71,7 @@ void JobState::join() {
     make_world();
     meet_at_start();
     monitor_ = bootstrap_->monitor(segment_.board);
-    world_state().sync("init");
+    world_state().sync(Called("init").part());
     if (topology_.hosts().n_domains > 1) teams_.split_world();
     world_state().meetings().recorded.restart();  // so that numbers count the program's own calls only
     recorder->note(common::EventKind::init, static_cast<std::uint64_t>(n_pes_));
@@ -149,6 +149,7 @@ void JobState::make_world() {
     memory.doubled = TeamMemory::is_doubled(*this, parts);
     if (parts.leads(pe_)) arena_.take_first(TeamMemory::allocation_bytes(*this, parts));
     kernels_.host_watch = upper_.host_watch(*this);
+    if (board().header().traces_kernels()) board().kernel_log(pe_, common::KernelPlace::cpu).open_for_cpu();
     teams_.set_world(Team(std::make_shared<TeamState>(*this, 0, std::move(everybody), pe_, memory)));
     world_state().kernels.place = kernel_place;
 }

@@ -4,6 +4,7 @@
 #include "core/job/job_state.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -12,17 +13,19 @@ namespace atl::detail {
 
 namespace {
 
-/// Number of an operation, found by the address of its name once this thread has seen it.
+/// Number of an operation, found by the address of its name once a call has seen it. A word holds the low
+/// bits of an address and its number. Addresses of literals have 48 bits, so no two of them agree.
 std::uint16_t number_of(const char* operation) noexcept {
-    struct Seen {
-        const char* name = nullptr;
-        std::uint16_t number = 0;
-    };
-    static thread_local std::array<Seen, 64> seen;
+    static std::array<std::atomic<std::uint64_t>, 64> seen;
     constexpr unsigned first_bits = 3;  // neighbouring literals differ above these
-    Seen& place = seen[(reinterpret_cast<std::uintptr_t>(operation) >> first_bits) % seen.size()];
-    if (place.name != operation) place = {operation, common::operation_number(operation)};
-    return place.number;
+    constexpr unsigned number_bits = 16;
+    const auto name = reinterpret_cast<std::uintptr_t>(operation);
+    std::atomic<std::uint64_t>& place = seen[(name >> first_bits) % seen.size()];
+    const std::uint64_t word = place.load(std::memory_order_relaxed);
+    if (word >> number_bits == (name << number_bits) >> number_bits) return static_cast<std::uint16_t>(word);
+    const std::uint16_t number = common::operation_number(operation);
+    place.store(name << number_bits | number, std::memory_order_relaxed);
+    return number;
 }
 
 /// Moves of at least this size take longer than two looks at the clock.
@@ -70,7 +73,7 @@ void Measured::end() noexcept {
         event.began = began_;
         event.place = object_ != nullptr ? job_->window().offset_of(object_) : 0;
         event.value = value_;
-        meter_->log_call(event, call);
+        meter_->log_call(event, call, *place_);
     }
     common::Meter::leave(*place_);
     if (kind_ == Kind::wait) const_cast<core::JobState*>(job_)->waits().leave();  // the last use of the job

@@ -46,11 +46,12 @@ class Meetings {
     void exchange(const Called& call, const void* mine, std::size_t bytes);
     const unsigned char* exchanged(int i) const { return exchanged_.at(i); }
     /// Meets, and throws Error(collective_mismatch) unless all passed the same record.
-    void agree(const CallRecord& record);
+    /// `is_part`: statistics count the meeting that follows.
+    void agree(const CallRecord& record, bool is_part = false);
     /// `agree` for meetings without arguments; only with ATOLL_CHECK=all.
     void agree_to(const char* operation) {
         if (checks_all_) [[unlikely]]
-            agree(call_record(operation));
+            agree(call_record(operation), true);
     }
     /// This team in the flight recorder.
     RecordedCalls recorded;

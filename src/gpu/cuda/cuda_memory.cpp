@@ -13,21 +13,21 @@ CudaMemory::~CudaMemory() {
     while (!chunks_.empty()) withdraw();
     for (const Chunk& view : views_) unmap(view);
     for (const Chunk& chunk : foreign_) unmap(chunk);
-    if (window_ != 0)
-        device_.driver.free_addresses(window_, stride_bytes * static_cast<std::size_t>(n_slots_));
+    if (window_ != 0) device_.driver.free_addresses(window_, stride_ * static_cast<std::size_t>(n_slots_));
 }
 
-gpu::DeviceWindow CudaMemory::reserve(int n_slots, int my_slot) {
-    const std::size_t bytes = stride_bytes * static_cast<std::size_t>(n_slots);
+gpu::DeviceWindow CudaMemory::reserve(int n_slots, int my_slot, std::size_t stride) {
+    const std::size_t bytes = stride * static_cast<std::size_t>(n_slots);
     const CUresult result = device_.driver.reserve(&window_, bytes, gpu::device_alignment, 0, 0);
     if (result != CUDA_SUCCESS)
-        throw Error(ErrorCode::out_of_memory, "No addresses for a window of " + std::to_string(n_slots) +
-                                                  " device heaps, " + common::bytes_text(bytes) + ": " +
-                                                  device_.driver.text(result) +
-                                                  "; lift the address space limit (ulimit -v).");
+        throw Error(ErrorCode::out_of_memory,
+                    "No addresses for a window of " + std::to_string(n_slots) + " device heaps, " +
+                        common::bytes_text(bytes) + ": " + device_.driver.text(result) +
+                        "; lift the address space limit (ulimit -v), or destroy groups that you do not use.");
+    stride_ = stride;
     n_slots_ = n_slots;
     my_slot_ = my_slot;
-    return {slot(0), stride_bytes};
+    return {slot(0), stride};
 }
 
 CUmemGenericAllocationHandle CudaMemory::create(std::size_t bytes) const {

@@ -19,10 +19,10 @@ class CudaMemory final : public gpu::GpuMemory {
 
     bool in_window(const void* address) const noexcept {
         return reinterpret_cast<CUdeviceptr>(address) - window_ <
-               stride_bytes * static_cast<std::size_t>(n_slots_);
+               stride_ * static_cast<std::size_t>(n_slots_);
     }
 
-    gpu::DeviceWindow reserve(int n_slots, int my_slot) override;
+    gpu::DeviceWindow reserve(int n_slots, int my_slot, std::size_t stride) override;
     common::Fd extend(std::size_t bytes) override;
     void map_peer(int slot, const common::Fd& chunk) override;
     void withdraw() noexcept override;
@@ -34,15 +34,13 @@ class CudaMemory final : public gpu::GpuMemory {
     void map_chunk(int slot, std::size_t offset, std::size_t bytes, const common::Fd& chunk) override;
 
   private:
-    /// Larger than the memory of any GPU; reserved addresses cost nothing.
-    static constexpr std::size_t stride_bytes = std::size_t{1} << 40;
     struct Chunk {
         std::size_t offset;
         std::size_t bytes;
         std::vector<bool> mapped;  ///< by slot
     };
     char* slot(int i) const noexcept {
-        return reinterpret_cast<char*>(window_ + stride_bytes * static_cast<std::size_t>(i));
+        return reinterpret_cast<char*>(window_ + stride_ * static_cast<std::size_t>(i));
     }
     void map(Chunk& chunk, int slot, CUmemGenericAllocationHandle memory);
     void unmap(const Chunk& chunk) noexcept;
@@ -54,6 +52,7 @@ class CudaMemory final : public gpu::GpuMemory {
 
     const CudaDevice& device_;
     CUdeviceptr window_ = 0;
+    std::size_t stride_ = 0;
     int n_slots_ = 0;
     int my_slot_ = 0;
     std::vector<Chunk> chunks_;

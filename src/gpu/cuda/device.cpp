@@ -85,6 +85,7 @@ gpu::DeviceFacts describe_device(const Driver& driver, CUdevice device) {
     facts.number = device;
     facts.name = name_of(driver, device);
     facts.uuid = uuid_of(driver, device);
+    driver.check(driver.total_memory(&facts.memory_bytes, device), "tell the size of its memory");
     const CUmemAllocationProp properties = shared_memory_on(device);
     driver.check(driver.granularity(&facts.granularity_bytes, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
                  "tell the granularity of its memory");

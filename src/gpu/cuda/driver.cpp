@@ -55,6 +55,7 @@ void find_functions(Driver& d) {
     find(d.device_count, "cuDeviceGetCount", 2000);
     find(d.device, "cuDeviceGet", 2000);
     find(d.device_name, "cuDeviceGetName", 2000);
+    find(d.total_memory, "cuDeviceTotalMem", 3020);
     find(d.device_uuid, "cuDeviceGetUuid", 11040);
     find(d.device_attribute, "cuDeviceGetAttribute", 2000);
     find(d.can_access_peer, "cuDeviceCanAccessPeer", 4000);

@@ -22,6 +22,7 @@ struct Driver {
     PFN_cuDeviceGetCount_v2000 device_count;
     PFN_cuDeviceGet_v2000 device;
     PFN_cuDeviceGetName_v2000 device_name;
+    PFN_cuDeviceTotalMem_v3020 total_memory;
     PFN_cuDeviceGetUuid_v11040 device_uuid;
     PFN_cuDeviceGetAttribute_v2000 device_attribute;
     PFN_cuDeviceCanAccessPeer_v4000 can_access_peer;

@@ -24,6 +24,7 @@ struct Hello {
     std::uint32_t resident_blocks : 31;  ///< DeviceFacts
     std::uint32_t takes_turns : 1;       ///< DeviceFacts
     std::uint32_t process;               ///< GpuUse
+    std::uint32_t stride_gib;            ///< device_stride() of its GPU
 };
 static_assert(sizeof(Hello) <= JobView::message_bytes);
 
@@ -65,6 +66,7 @@ DeviceMemory::DeviceMemory(JobView& job, const OpenDevice& open, std::size_t con
         hello.uuid = gpu_->facts().uuid;
         hello.resident_blocks = gpu_->facts().resident_blocks & 0x7FFFFFFFu;
         hello.takes_turns = gpu_->facts().takes_turns;
+        hello.stride_gib = static_cast<std::uint32_t>(device_stride(gpu_->facts().memory_bytes) >> 30);
     }
     view_.exchange(&hello, sizeof hello);
     std::vector<Hello> hellos(static_cast<std::size_t>(job_.n_pes));
@@ -75,14 +77,16 @@ DeviceMemory::DeviceMemory(JobView& job, const OpenDevice& open, std::size_t con
     settle("reach another PE's GPU", common::error_of([&] {
                std::vector<GpuUse> uses;
                std::vector<unsigned> blocks;
+               std::size_t stride_gib = 0;  // one for all, since views have the same offsets on all PEs
                for (int pe = 0; pe < job_.n_pes; ++pe) {
                    const Hello& other = hellos[static_cast<std::size_t>(pe)];
                    if (slot_of(pe).is_near()) gpu_->check_peer(other.uuid);
                    uses.push_back({other.uuid, other.process, other.takes_turns != 0});
                    blocks.push_back(other.resident_blocks);
+                   stride_gib = std::max<std::size_t>(stride_gib, other.stride_gib);
                }
                share_gpu(uses, blocks);
-               window_ = gpu_->memory().reserve(job_.window.n_slots, slot_of(me_).number());
+               window_ = gpu_->memory().reserve(job_.window.n_slots, slot_of(me_).number(), stride_gib << 30);
                pinned_ =
                    std::make_unique<PinnedHeap>(gpu_->pinning(), job_.window.mine, job_.window.heap_bytes);
                lanes_ = std::make_unique<Lanes>(*gpu_);

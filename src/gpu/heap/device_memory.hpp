@@ -105,7 +105,7 @@ class DeviceMemory {
     void share_part(std::size_t offset, const char* memory, std::size_t bytes);
     void unmap_parts(std::size_t offset) noexcept;
     /// Views use the last quarter of a slot, blocks the rest.
-    std::size_t views_offset() const noexcept { return window_.stride / 4 * 3; }
+    std::size_t views_offset() const noexcept { return window_.stride / 2; }
     std::size_t views_bytes() const noexcept { return window_.stride - views_offset(); }
     bool is_view(std::size_t offset) const noexcept { return offset >= views_offset(); }
     memory::Allocator& allocator_of(std::size_t& offset) const;

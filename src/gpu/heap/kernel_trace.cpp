@@ -50,11 +50,11 @@ device::TraceClock KernelTrace::compared_clocks() {
     return {device_ns, device_ns - static_cast<std::uint64_t>(offset), error};
 }
 
-void KernelTrace::end(const void* counter) noexcept try {
+void KernelTrace::end(const device::TraceSink& sink) noexcept try {
     std::uint64_t counted = 0;
-    gpu_.executor().copy(&counted, counter, sizeof counted);
+    gpu_.executor().copy(&counted, &sink.next, sizeof counted);
     log_.header().last = compared_clocks();
-    __atomic_store_n(&log_.header().next, counted, __ATOMIC_RELEASE);
+    __atomic_store_n(&log_.header().sink.next, counted, __ATOMIC_RELEASE);
 } catch (const Error&) {
     // The GPU is lost. The records so far are in the log.
 }

@@ -11,21 +11,18 @@ class KernelTrace {
   public:
     /// Pins the log. Throws Error: out_of_memory, system.
     KernelTrace(Gpu& gpu, const common::KernelLog& log);
-    /// Address of the first record for kernels.
-    device::TraceRecord* records() const noexcept { return records_; }
-    std::uint64_t most() const noexcept { return log_.most(); }
-    /// Records so far, of earlier jobs of this process.
-    std::uint64_t counted() const noexcept { return log_.header().next; }
-    /// Compares the clocks again, and takes over the number of records from `counter`, a word of the GPU.
+    /// The sink for kernels as it begins, behind the records of earlier jobs of this process.
+    device::TraceSink first_sink() const noexcept { return {log_.header().sink.next, records_, log_.most()}; }
+    /// Compares the clocks again, and takes over the number of records from `sink`, in memory of the GPU.
     /// Kernels of this PE have ended.
-    void end(const void* counter) noexcept;
+    void end(const device::TraceSink& sink) noexcept;
 
   private:
     device::TraceClock compared_clocks();
 
     Gpu& gpu_;
     common::KernelLog log_;
-    device::TraceRecord* records_ = nullptr;
+    device::TraceRecord* records_ = nullptr;  ///< address for kernels
 };
 
 }  // namespace atl::gpu

@@ -72,7 +72,9 @@ ProcessDeviceHeap* ProcessDeviceHeap::containing(const void* address) {
 }
 
 ProcessDeviceHeap::ProcessDeviceHeap(std::unique_ptr<Gpu> gpu)
-    : gpu_(std::move(gpu)), window_(gpu_->memory().reserve(most_processes, 0)), allocator_(window_.stride) {}
+    : gpu_(std::move(gpu)),
+      window_(gpu_->memory().reserve(most_processes, 0, stride_bytes)),
+      allocator_(window_.stride) {}
 
 // ---- blocks
 

@@ -36,6 +36,8 @@ class ProcessDeviceHeap {
     }
     /// The most processes whose memory one process maps, itself included.
     static constexpr int most_processes = 32;
+    /// More than the memory of any GPU, since the GPUs of other processes may be larger.
+    static constexpr std::size_t stride_bytes = std::size_t{1} << 39;
 
     /// The heap of this process on a GPU, opened at the first call. Throws Error: unsupported, system.
     static ProcessDeviceHeap& on(int device);

@@ -42,21 +42,13 @@ void write(core::JobState& job, Memory memory, device::Control* block, std::size
 /// Size of the fields before the words that kernels write.
 constexpr std::size_t head_bytes = offsetof(device::Control, sync_epoch);
 
-/// Sets where kernels write their trace, if there is one.
-void set_trace(core::JobState& job, Memory memory, device::Control& head) {
-    if (!job.board().header().traces_kernels()) return;
-    if (memory == Memory::device) {
-        const gpu::KernelTrace* const trace = job.devices().memory()->streams().trace();
-        if (trace == nullptr) return;
-        head.trace = trace->records();
-        head.trace_most = trace->most();
-        head.trace_next = trace_counter(job, job.devices().memory()->mine());
-    } else {
-        const common::KernelLog log = job.board().kernel_log(job.pe(), common::KernelPlace::cpu);
-        head.trace = log.records();
-        head.trace_most = log.most();
-        head.trace_next = &log.header().next;
-    }
+/// The sink of the trace for kernels in that memory; null without one.
+device::TraceSink* trace_of(core::JobState& job, Memory memory) {
+    if (!job.board().header().traces_kernels()) return nullptr;
+    if (memory == Memory::host)
+        return &job.board().kernel_log(job.pe(), common::KernelPlace::cpu).header().sink;
+    const gpu::DeviceMemory& device = *job.devices().memory();
+    return device.streams().trace() ? trace_sink(job, device.mine()) : nullptr;
 }
 
 void write_head(core::TeamState& team, Memory memory, device::Control* block) {
@@ -70,7 +62,6 @@ void write_head(core::TeamState& team, Memory memory, device::Control* block) {
     head.checks = bounded;
     head.watch =
         memory == Memory::device ? job.devices().memory()->streams().watch() : job.kernels().host_watch.get();
-    set_trace(job, memory, head);
     const device::ControlLayout at{team.n_pes()};
     std::vector<int> members;  // slots, then numbers in the world
     for (int i = 0; i < team.n_pes(); ++i) {
@@ -94,10 +85,10 @@ void write_head(core::TeamState& team, Memory memory, device::Control* block) {
 
 }  // namespace
 
-unsigned long long* trace_counter(core::JobState& job, char* gpu_memory) {
+device::TraceSink* trace_sink(const core::JobState& job, char* gpu_memory) {
     if (!job.world_state().kernels.has_place()) return nullptr;
     const std::size_t world = job.world_state().kernels.place;
-    return &reinterpret_cast<device::Control*>(gpu_memory + world)->trace_counted;
+    return &reinterpret_cast<device::Control*>(gpu_memory + world)->trace;
 }
 
 device::Control* kernel_control(core::TeamState& team, Memory memory) {
@@ -130,7 +121,7 @@ void check_near(const core::TeamState& team, const std::string& who, const std::
 }
 
 device::Team kernel_team(core::TeamState& team, Memory memory, bool far_too) {
-    const core::JobState& job = team.job();
+    core::JobState& job = team.job();
     if (memory == Memory::device && !job.devices().memory())
         throw Error(ErrorCode::not_initialized,
                     "There is no device heap yet; allocate memory on the GPU first (Memory::device; in "
@@ -145,7 +136,8 @@ device::Team kernel_team(core::TeamState& team, Memory memory, bool far_too) {
                    "the calls of the host (put, get, atomics, signals, collectives)");
     const detail::TeamMap map = team.map();
     device::Control* control = kernel_control(team, memory);
-    device::Team value{map.my_pe, map.n_pes, nullptr, 0, 0, map.first, map.step, nullptr, control};
+    device::Team value{map.my_pe, map.n_pes, nullptr, 0,       0,
+                       map.first, map.step,  nullptr, control, trace_of(job, memory)};
     if (map.table || far >= 0)
         value.table =
             device::detail::array_at<const int>(control, device::ControlLayout{map.n_pes}.slots_of());

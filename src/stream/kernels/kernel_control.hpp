@@ -10,6 +10,7 @@ namespace atl::device {
 struct Control;
 struct Report;
 struct Team;
+struct TraceSink;
 struct Watch;
 }  // namespace atl::device
 
@@ -28,8 +29,8 @@ void check_near(const core::TeamState& team, const std::string& who, const std::
 /// The team as a kernel argument. Throws Error: unsupported, not_initialized (no device heap). `far_too`
 /// allows PEs whose device heap only a transport reaches.
 device::Team kernel_team(core::TeamState& team, Memory memory, bool far_too = false);
-/// The word of this PE's GPU in which its kernels count the records of a trace.
-unsigned long long* trace_counter(core::JobState& job, char* gpu_memory);
+/// The sink of a trace in the memory of this PE's GPU. Null if the world's team cannot be used in kernels.
+device::TraceSink* trace_sink(const core::JobState& job, char* gpu_memory);
 /// Zeroes a team's blocks on this PE and frees its place. No member may use them any more.
 void release_kernel_control(core::TeamState& team) noexcept;
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.modules.setdefault(
     "torch", types.ModuleType("torch")
 )  # the programs import it, the kernels do not use it
-team = dev.team(DeviceTeam(0, 2, 0, 1 << 40, 0, 0, 1, 0, 0))
+team = dev.team(DeviceTeam(0, 2, 0, 1 << 40, 0, 0, 1, 0, 0, 0))
 
 
 def array(kind: Any, *shape: int) -> Any:

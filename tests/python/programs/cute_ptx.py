@@ -22,7 +22,7 @@ from atoll._kernels.ptx import AT
 from cutlass import Float32, Int32, Int64
 from cutlass.cute.runtime import make_fake_compact_tensor
 
-TEAM = dev.team(DeviceTeam(0, 2, 0, 1 << 40, 0, 0, 1, 0, 0))
+TEAM = dev.team(DeviceTeam(0, 2, 0, 1 << 40, 0, 0, 1, 0, 0, 0))
 WRONG_PLACE = (
     f"st.relaxed.sys.global.u32 [w+{AT['report'] + AT['report_subject']}], {AT['subject wrong_place']};"
 )

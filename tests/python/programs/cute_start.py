@@ -20,7 +20,7 @@ from cutlass.cute.runtime import make_fake_compact_tensor
 
 PTX = "ptx" in sys.argv  # with CUTE_DSL_ARCH set
 if PTX:
-    me, n, team = 0, 2, dev.team(DeviceTeam(0, 2, 0, 1 << 40, 0, 0, 1, 0, 0))
+    me, n, team = 0, 2, dev.team(DeviceTeam(0, 2, 0, 1 << 40, 0, 0, 1, 0, 0, 0))
     compiled = 0
 else:
     import torch

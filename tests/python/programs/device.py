@@ -351,7 +351,18 @@ atoll.barrier_all()
 
 # ---- teams, by value
 team = atoll.WORLD.device()
-assert team._fields == ("my_pe", "n_pes", "window", "stride", "my_slot", "first", "step", "table", "control")
+assert team._fields == (
+    "my_pe",
+    "n_pes",
+    "window",
+    "stride",
+    "my_slot",
+    "first",
+    "step",
+    "table",
+    "control",
+    "trace",
+)
 assert (team.my_pe, team.n_pes) == (me, n) and all(type(field) is int for field in team)
 assert team.window + team.my_slot * team.stride <= x.ptr < team.window + (team.my_slot + 1) * team.stride
 assert atoll.peer(x, right).ptr == x.ptr + (right - me) * team.stride

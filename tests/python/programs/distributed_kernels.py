@@ -118,7 +118,7 @@ def compiled_by_numba() -> None:
 
     numba.cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(9, 0))
     axis = AxisView(9, 2, 4, 1, 0, 0, 1, 7)
-    team, view = numba.typeof(DeviceTeam(*[0] * 9)), numba.typeof((axis, axis))
+    team, view = numba.typeof(DeviceTeam(*[0] * 10)), numba.typeof((axis, axis))
     block, n = numba.types.Array(numba.float64, 1, "C"), numba.int64
     function = transpose.function  # type: ignore[attr-defined]
     ptx, _ = cuda.compile_ptx(function, (team, view, block, view, block, n, n), cc=(9, 0))

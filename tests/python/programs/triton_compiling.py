@@ -8,7 +8,7 @@ from typing import Any
 
 from atoll._device import DeviceTeam
 
-TEAM = DeviceTeam("i32", "i32", "i64", "i64", "i32", "i32", "i32", "i64", "i64")  # type: ignore[arg-type]
+TEAM = DeviceTeam("i32", "i32", "i64", "i64", "i32", "i32", "i32", "i64", "i64", "i64")  # type: ignore[arg-type]
 
 
 def load(module: Path) -> Any:

@@ -22,6 +22,13 @@ constexpr unsigned trace_range = 0x10000;       ///< TraceRecord::what of a rang
 constexpr unsigned trace_name_bytes = 24;       ///< of a range's name
 constexpr unsigned long long no_place = ~0ull;  ///< an address outside the PE's slot
 
+/// Numbers the records of a log. It lies in memory of the kernels' processor, where atomics are fast.
+struct TraceSink {
+    unsigned long long next;  ///< records taken so far, dropped ones included
+    TraceRecord* records;     ///< the address for that processor
+    unsigned long long most;
+};
+
 /// A moment on the processor's clock and on the host's.
 struct TraceClock {
     unsigned long long device_ns, host_ns;  ///< host: CLOCK_MONOTONIC; 0: not measured
@@ -30,8 +37,8 @@ struct TraceClock {
 
 /// Precedes the records. Zeroed memory is a valid empty log.
 struct alignas(128) TraceLog {
-    unsigned long long next;  ///< records so far, dropped ones included. GPUs count in their own memory, and
-                              ///< write this when a record is dropped; the host does so at the end
+    TraceSink sink;  ///< of kernels on CPUs. GPUs have their own: they write `next` here when a record is
+                     ///< dropped, and the host does so at the end
     TraceClock first, last;
     int gpu;                    ///< number of the GPU as its process counts, plus 1; 0: a CPU
     unsigned clock_is_assumed;  ///< 1: globaltimer was not read, it is taken for CLOCK_REALTIME

@@ -19,19 +19,46 @@ template <class Scope> struct TracedBy {
 };
 
 #if ATOLL_DEVICE_TRACE
-/// The next record of the log; null if it is full.
-ATOLL_ANYWHERE inline TraceRecord* next_record(const Control* control) {
+ATOLL_ANYWHERE inline bool is_tracing(const Team& team) { return team.trace != nullptr; }
+
+/// A record that one thread has taken from the log. Nothing here waits for memory before record(): the number
+/// and the fields of the sink arrive during the operation that is traced.
+class TakenRecord {
+  public:
+    /// `sink` may be null: takes nothing.
+    explicit ATOLL_ANYWHERE TakenRecord(TraceSink* sink) : sink_(sink) {
+        if (!sink_) return;
 #if defined(__CUDA_ARCH__)
-    const unsigned long long n = atomicAdd(control->trace_next, 1ull);
+        // If all threads of a warp have one address, the compiler adds once for them, and its shuffle waits
+        // for the sum. So the address depends on the thread, by bits of its number that are 0.
+        asm volatile(
+            "{ .reg .b32 t; .reg .b64 a; mov.u32 t, %%tid.x; shr.u32 t, t, 30; cvt.u64.u32 a, t;\n"
+            "add.u64 a, a, %1; atom.relaxed.gpu.global.add.u64 %0, [a], 1; }"
+            : "=l"(number_)
+            : "l"(&sink_->next)
+            : "memory");
 #else
-    const unsigned long long n = __atomic_fetch_add(control->trace_next, 1ull, __ATOMIC_RELAXED);
+        number_ = __atomic_fetch_add(&sink_->next, 1ull, __ATOMIC_RELAXED);
 #endif
-    if (n < control->trace_most) return control->trace + n;
-    // On a GPU the count lies in its memory. On hosts it is the log's own word, which other threads add to.
-    unsigned long long* const shown = &(reinterpret_cast<TraceLog*>(control->trace) - 1)->next;
-    if (shown != control->trace_next) store_relaxed(shown, n + 1);
-    return nullptr;
-}
+        records_ = sink_->records;
+        most_ = sink_->most;
+    }
+    ATOLL_ANYWHERE explicit operator bool() const { return sink_ != nullptr; }
+    /// Null if the log is full.
+    ATOLL_ANYWHERE TraceRecord* record() const {
+        if (number_ < most_) return records_ + number_;
+        // On a GPU the count lies in its memory. On hosts it is the log's own word, which other threads add
+        // to.
+        unsigned long long* const shown = &(reinterpret_cast<TraceLog*>(records_) - 1)->sink.next;
+        if (shown != &sink_->next) store_relaxed(shown, number_ + 1);
+        return nullptr;
+    }
+
+  private:
+    TraceSink* sink_;
+    unsigned long long number_ = 0, most_ = 0;
+    TraceRecord* records_ = nullptr;
+};
 
 /// Adds block, thread and launch.
 ATOLL_ANYWHERE inline void set_place(TraceRecord& record) {
@@ -48,24 +75,38 @@ ATOLL_ANYWHERE inline void set_place(TraceRecord& record) {
 #endif
 }
 
-/// Writes an event that ends now.
-ATOLL_APART void write_event(const Control* control, unsigned what, unsigned long long began, int peer,
+#if defined(__CUDA_ARCH__)
+/// Four stores; the compiler would make six, since some fields are known later.
+__device__ inline void store_record(TraceRecord* to, const TraceRecord& from) {
+    const auto pair = [to](int at, unsigned long long first, unsigned long long second) {
+        asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(reinterpret_cast<char*>(to) + at), "l"(first),
+                     "l"(second));
+    };
+    const auto joined = [](unsigned low, unsigned high) {
+        return low | static_cast<unsigned long long>(high) << 32;
+    };
+    pair(16, from.words[0], from.words[1]);
+    pair(48, joined(static_cast<unsigned>(from.peer), from.what), from.grid);
+    pair(32, from.words[2], joined(from.block, from.thread));
+    pair(0, from.began, from.ended);
+}
+#endif
+
+/// Writes an event that ends now. `to` may be null.
+ATOLL_APART void write_event(TraceRecord* to, unsigned what, unsigned long long began, int peer,
                              unsigned long long first, unsigned long long second, unsigned long long third) {
     const unsigned long long ended = now_ns();
-    TraceRecord* const to = next_record(control);
     if (!to) return;
     TraceRecord record{began, 0, {first, second, third}, 0, 0, peer, what, 0};
     set_place(record);
 #if defined(__CUDA_ARCH__)
     record.ended = ended;
-    *to = record;
+    store_record(to, record);
 #else
     *to = record;
     store_release(&to->ended, ended);
 #endif
 }
-
-ATOLL_ANYWHERE inline bool is_tracing(const Team& team) { return team.control && team.control->trace; }
 
 /// An event from construction to destruction. `pe`: the team's, or -1; `place`: a symmetric address, or null.
 class Traced {
@@ -74,10 +115,11 @@ class Traced {
     ATOLL_ANYWHERE Traced(const Team& team, const Scope& scope, Operation operation, int pe = -1,
                           const void* place = nullptr, unsigned long long bytes = 0,
                           unsigned long long value = 0)
-        : control_(is_tracing(team) && TracedBy<Scope>::this_thread(scope) ? team.control : nullptr) {
-        if (!control_) return;
+        : taken_(is_tracing(team) && TracedBy<Scope>::this_thread(scope) ? team.trace : nullptr) {
+        if (!taken_) return;
         what_ = static_cast<unsigned>(operation);
-        peer_ = static_cast<unsigned>(pe) < static_cast<unsigned>(team.n_pes) ? control_->pes_of[pe] : -1;
+        if (static_cast<unsigned>(pe) < static_cast<unsigned>(team.n_pes))
+            peer_ = array_at<const int>(team.control, ControlLayout{team.n_pes}.pes_of())[pe];
         bytes_ = bytes;
         value_ = value;
         const unsigned long long offset =
@@ -88,13 +130,13 @@ class Traced {
         began_ = now_ns();
     }
     ATOLL_ANYWHERE ~Traced() {
-        if (control_) write_event(control_, what_, began_, peer_, bytes_, place_, value_);
+        if (taken_) write_event(taken_.record(), what_, began_, peer_, bytes_, place_, value_);
     }
     Traced(const Traced&) = delete;
     Traced& operator=(const Traced&) = delete;
 
   private:
-    const Control* control_;
+    const TakenRecord taken_;
     unsigned what_ = 0;
     int peer_ = -1;
     unsigned long long began_ = 0, bytes_ = 0, place_ = 0, value_ = 0;

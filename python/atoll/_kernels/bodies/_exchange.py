@@ -34,6 +34,11 @@ def layout(helper: Any, quotient: Any, most: Any, i64: Any) -> dict[str, Callabl
         return slots_at(team) + i64(area_pairs(team)) * (2 * PAIR)
 
     @helper
+    def pes_at(team):
+        """Return the address of the members' numbers in the world (ControlLayout::pes_of)."""
+        return counts_at(team) + i64(team.n_pes) * 12
+
+    @helper
     def most_bytes(team):
         """Return the longest message from member to member, in bytes."""
         return i64(slot_pairs(team)) * 8
@@ -43,4 +48,4 @@ def layout(helper: Any, quotient: Any, most: Any, i64: Any) -> dict[str, Callabl
         """Return the address of the slot for a member's message."""
         return slots_at(team) + i64((epoch & 1) * area_pairs(team) + pe * slot_pairs(team)) * PAIR
 
-    return by_name(slot_pairs, area_pairs, slots_at, counts_at, most_bytes, slot_from)
+    return by_name(slot_pairs, area_pairs, slots_at, counts_at, pes_at, most_bytes, slot_from)

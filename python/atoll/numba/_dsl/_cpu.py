@@ -387,16 +387,19 @@ def _():
 does(p.trace_now)(lambda: lambda: now())
 
 
+does(p.trace_take)(lambda trace, began: lambda trace, began: i64(0))
+
+
 @emits(p.trace_write)
 def _(*kinds):
     def build(context, builder, values):
         small = ir.IntType(32)
-        control, what, began, peer, *words = values
+        trace, _, what, began, peer, *words = values
         what, peer = builder.trunc(what, small), builder.trunc(peer, small)
-        call(builder, "atoll_kernel_trace", ir.VoidType(), [control, what, began, peer, *words])
+        call(builder, "atoll_kernel_trace", ir.VoidType(), [trace, what, began, peer, *words])
         return nothing(context)
 
-    return i64(*[i64] * 7), build
+    return i64(*[i64] * 8), build
 
 
 @emits(check_wait)

@@ -215,13 +215,16 @@ def _():
     return i64(), lambda context, builder, values: asm(builder, ptx.clock(), "=l", I64, [])
 
 
+emits(p.trace_take)(lambda *_: value(ptx.trace_take(), "=&l,l,l", i64, i64, i64))
+
+
 @emits(p.trace_write)
 def _(*kinds):
     def build(context, builder, values):
-        control, what, began, peer, *words = values
+        trace, taken, what, began, peer, *words = values
         what, peer = builder.trunc(what, I32), builder.trunc(peer, I32)
-        operands = [control, what, began, peer, *words]
-        apart(builder, "atoll_trace_write", ptx.trace_write(), "l,r,l,r,l,l,l", ir.VoidType(), operands)
+        operands = [trace, taken, what, began, peer, *words]
+        apart(builder, "atoll_trace_write", ptx.trace_write(), "l,l,r,l,r,l,l,l", ir.VoidType(), operands)
         return nothing(context)
 
-    return i64(*[i64] * 7), build
+    return i64(*[i64] * 8), build

@@ -14,7 +14,7 @@ from ....cute._types import Team
 from .. import _table
 
 FIELDS = Team._fields
-WIDE = ("window", "stride", "table", "control")
+WIDE = ("window", "stride", "table", "control", "trace")
 NO_TEAM = (
     "nvshmem.core.device.cute: a kernel uses a team that this PE has no part in, that was destroyed, or that has PEs of "
     "other hosts; or the job is not joined (nvshmem.core.init)."
