@@ -72,9 +72,9 @@ void transfer(core::TeamState& team, const MessageGroup::Message& message) {
 
 /// The messages of a group, which advance together. Those between the same two PEs in the same direction keep
 /// their order.
-class Group {
+class RunningGroup {
   public:
-    Group(core::TeamState& team, const std::vector<MessageGroup::Message>& messages) : team_(team) {
+    RunningGroup(core::TeamState& team, const std::vector<MessageGroup::Message>& messages) : team_(team) {
         for (const auto& m : messages)
             core::refuse_gpu_memory(team.job(), m.is_send ? "send" : "recv", m.data);
         Messages& channels = Messages::of(team);
@@ -86,7 +86,7 @@ class Group {
         detail::WaitReason reason;
         reason.operation = "message group";
         reason.team = team_.number();
-        reason.missing = &Group::missing;
+        reason.missing = &RunningGroup::missing;
         reason.argument = this;
         try {
             drive(team_, reason, [this] { return advance(); });
@@ -118,7 +118,7 @@ class Group {
     }
 
     static int missing(const void* argument, int* pes, int most) {
-        const auto& group = *static_cast<const Group*>(argument);
+        const auto& group = *static_cast<const RunningGroup*>(argument);
         int count = 0;
         for (const Transfer& t : group.transfers_)
             if (!t.done() && count < most) pes[count++] = t.world_pe();
@@ -148,7 +148,7 @@ void MessageGroup::run() {
     const core::JobState& job = team_.state().job();
     const detail::Measured measured(job, job.window().counts, detail::Measured::Kind::call, "message group",
                                     bytes);
-    Group(team_.state(), messages).run();
+    RunningGroup(team_.state(), messages).run();
 }
 
 }  // namespace atl

@@ -17,7 +17,6 @@ namespace atl {
 using collective::check_size;
 using collective::times;
 using requests::Call;
-using requests::Group;
 using requests::Kind;
 using requests::RequestPtr;
 using requests::Span;
@@ -95,7 +94,7 @@ struct Requests::State {
             if (request->began_ticks != 0 && !group->is_job_over()) write(*request);
             return true;
         });
-        if (failed) Group::rethrow(*failed);
+        if (failed) requests::Group::rethrow(*failed);
     }
 
     detail::Measured measure(detail::Measured::Kind kind, const char* operation,
@@ -121,7 +120,7 @@ struct Requests::State {
     }
 
     Team team;
-    std::shared_ptr<Group> group;
+    std::shared_ptr<requests::Group> group;
     std::vector<RequestPtr> started;
     RequestPtr latest;  ///< the last one that was started; null: none
     requests::Polls polls;

@@ -31,10 +31,10 @@ namespace {
 constexpr int site_polls = 300;
 constexpr long site_pause_ns = 1'000'000;
 
-using Words = std::array<std::uint64_t, CallLine::words>;
+using LineWords = std::array<std::uint64_t, CallLine::words>;
 
-Words words_of(const CallLine& line) {
-    Words words;
+LineWords words_of(const CallLine& line) {
+    LineWords words;
     for (std::size_t i = 0; i < words.size(); ++i) words[i] = line.record[i].load(std::memory_order_relaxed);
     return words;
 }
@@ -90,7 +90,7 @@ CallLine& Meetings::own_call_line() {
 }
 
 void Meetings::publish(const Called& call) {
-    const auto words = std::bit_cast<Words>(record_of(call));
+    const auto words = std::bit_cast<LineWords>(record_of(call));
     CallLine& line = own_call_line();
     line.sequence.fetch_add(1, std::memory_order_acq_rel);
     line.meeting.store(meeting(), std::memory_order_relaxed);
