@@ -1,7 +1,8 @@
 """Compiles every header of ours with each installed gcc and clang (headers.py [COMPILER...] selects others).
 
 The first compiler compiles each header of src/ separately; tests/layout does this for include/, and tests/shmem for
-OpenSHMEM's headers. Other compilers may accept other code, so each compiles all headers at once.
+OpenSHMEM's headers. A header that another one includes before all other headers of ours is compiled alone with that one.
+Other compilers may accept other code, so each compiles all headers at once.
 The test tests/layout/test_includes.py finds standard headers that a header uses and does not include, for all releases of the
 library. The first compiler may therefore precompile the standard headers.
 """
@@ -9,6 +10,7 @@ library. The first compiler may therefore precompile the standard headers.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ROOT / "build/release/generated/include"
 KNOWN = ("g++", *(f"g++-{n}" for n in range(11, 17)), *(f"clang++-{n}" for n in range(13, 23)))
 STANDARD = (
-    *("algorithm", "array", "atomic", "chrono", "cstdint", "cstring", "functional", "map", "memory", "mutex"),
+    *("algorithm", "array", "atomic", "chrono", "cstddef", "cstdint", "cstring", "functional", "map", "memory", "mutex"),
     *("optional", "set", "span", "string", "string_view", "thread", "utility", "variant", "vector"),
 )
 FOLDERS = ("include", "src", "include_nvshmem")
@@ -62,6 +64,24 @@ def headers() -> tuple[list[str], list[str]]:
             else:
                 found.append(name)
     return found, left_out
+
+
+def read_alone(names: list[str]) -> set[str]:
+    """The headers of src/ that another one includes before all else of ours, so that they are compiled alone with it.
+
+    Standard headers before them are precompiled for all headers.
+    """
+    found = set()
+    for name in names:
+        for line in (ROOT / "src" / name).read_text().splitlines():
+            if re.match(r"\s*#\s*(?:if|define|undef)", line):
+                break
+            if included := re.match(r'\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', line):
+                if included[1]:
+                    found.add(included[1])
+                if included[1] or included[2] not in STANDARD:
+                    break
+    return found & set(names)
 
 
 def compile_text(compiler: str, text: str, *more: str) -> str:
@@ -116,7 +136,9 @@ def main() -> int:
         works = []
         alone = precompiled(compilers[0], Path(folder))
         groups = [(compiler, names, []) for compiler in compilers]
-        groups += [(compilers[0], [name], alone) for name in names if (ROOT / "src" / name).exists()]
+        internal = [name for name in names if (ROOT / "src" / name).exists()]
+        first = read_alone(internal)
+        groups += [(compilers[0], [name], alone) for name in internal if name not in first]
         for compiler, group, flags in groups:
             text = "".join(f'#include "{name}"\n' for name in group) * 2  # twice: guards, too
             text += USED if group is names else ""
