@@ -10,14 +10,15 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
+sys.path.append(str(Path(__file__).parent))
 
 
 class FourRanksTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Each test by itself, but those of one run of four ranks in one process, which keeps the results."""
+    """Each test by itself, but those of one run of ranks, or of one import, in one process, which keeps it."""
 
     def _split_scope(self, nodeid: str) -> str:
-        name = "::test_on_four_ranks["
-        return name if name in nodeid else nodeid
+        together = ("::test_on_four_ranks[", "::test_ported_examples[", "test_one_import.py::")
+        return next((name for name in together if name in nodeid), nodeid)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FourRanksTogether:
