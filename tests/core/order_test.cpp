@@ -9,7 +9,7 @@ namespace {
 class Order : public WithPes {
   protected:
     /// If PEs have a core each, a round is short, and only many rounds show a defect.
-    static int rounds() { return n_pes() <= 2 ? 2000 : 150; }
+    static int rounds(const Job& job) { return n_pes() > 2 ? 150 : is_near(job) ? 2000 : 500; }
 };
 
 TEST_P(Order, MessagePassing) {
@@ -18,7 +18,7 @@ TEST_P(Order, MessagePassing) {
         SymmetricArray<std::uint64_t> read(job, 1);
         const Context& c = job.context();
         std::vector<long> mine(40);
-        for (long i = 1; i <= rounds(); ++i) {
+        for (long i = 1; i <= rounds(job); ++i) {
             std::fill(mine.begin(), mine.end(), i);
             c.put(data.data(), mine.data(), static_cast<std::size_t>(1 + i % 40), right_of(job));
             c.fence();
@@ -38,7 +38,7 @@ TEST_P(Order, ChainsOfFences) {
         // Each word is fenced behind the one before it, so a PE that sees a later one sees all earlier ones.
         SymmetricArray<long> words(job, 5);
         const Context& c = job.context();
-        for (long i = 1; i <= rounds(); ++i) {
+        for (long i = 1; i <= rounds(job); ++i) {
             for (std::size_t k = 0; k < 5; ++k) {
                 if (k == 2)
                     c.atomic_set(&words[k], i, right_of(job));
@@ -65,7 +65,7 @@ TEST_P(Order, StoreBuffering) {
         const auto me = static_cast<std::size_t>(job.my_pe());
         const auto partner = me ^ 1;
         const bool paired = partner < static_cast<std::size_t>(n);
-        for (long i = 1; i <= rounds(); ++i) {
+        for (long i = 1; i <= rounds(job); ++i) {
             if (paired) {
                 c.p(&x[me], i, 0);
                 c.quiet();
@@ -90,7 +90,7 @@ TEST_P(Order, PutSignalChain) {
         SymmetricArray<std::uint64_t> signal(job, 1);
         const Context& c = job.context();
         std::vector<long> next(count);
-        for (long i = 1; i <= rounds(); ++i) {
+        for (long i = 1; i <= rounds(job); ++i) {
             if (job.my_pe() != 0) {
                 c.signal_wait_until(signal.data(), Compare::ge, static_cast<std::uint64_t>(i));
                 for (std::size_t k = 0; k < count; ++k) ASSERT_EQ(data[k], 1000 * i + job.my_pe() - 1);
@@ -110,7 +110,7 @@ TEST_P(Order, WhatWasQuietBeforeTheChainIsSeenAtItsEnd) {
         SymmetricArray<long> far(job, 20);
         SymmetricArray<std::uint64_t> signal(job, 1);
         const Context& c = job.context();
-        for (long i = 1; i <= rounds(); ++i) {
+        for (long i = 1; i <= rounds(job); ++i) {
             const std::vector<long> mine(20, i);
             if (job.my_pe() == 0) {
                 c.put(far.data(), mine.data(), 20, last);
@@ -132,7 +132,7 @@ TEST_P(Order, TwoWritersAreSeenInOneOrder) {
         if (job.n_pes() < 4) return;
         SymmetricArray<long> x(job, 1), y(job, 1), seen(job, 4);
         const Context& c = job.context();
-        for (long i = 1; i <= rounds(); ++i) {
+        for (long i = 1; i <= rounds(job); ++i) {
             job.world().sync();
             long first = 0, second = 0;
             switch (job.my_pe()) {
@@ -175,7 +175,7 @@ TEST_P(Order, AWordNeverGoesBack) {
         SymmetricArray<long> word(job, 1);
         const Context& c = job.context();
         long last = 0;
-        for (long i = 1; i <= 4 * rounds(); ++i) {
+        for (long i = 1; i <= 4 * rounds(job); ++i) {
             c.p(word.data(), i, right_of(job));
             c.fence();
             const long found = c.g(word.data(), job.my_pe());
@@ -183,7 +183,7 @@ TEST_P(Order, AWordNeverGoesBack) {
             last = found;
         }
         job.world().barrier();
-        EXPECT_EQ(word[0], 4 * rounds());
+        EXPECT_EQ(word[0], 4 * rounds(job));
         job.world().barrier();
     });
 }
@@ -193,7 +193,7 @@ TEST_P(Order, ABarrierShowsPutsToThirdPes) {
         const auto n = static_cast<std::size_t>(job.n_pes());
         SymmetricArray<long> x(job, n);
         const Context& c = job.context();
-        for (long i = 1; i <= rounds(); ++i) {
+        for (long i = 1; i <= rounds(job); ++i) {
             c.p(&x[static_cast<std::size_t>(job.my_pe())], i, right_of(job));
             job.world().barrier();
             // Every PE sees what PE k put to its right neighbour.
@@ -207,7 +207,7 @@ TEST_P(Order, ABarrierShowsPutsToThirdPes) {
 TEST_P(Order, PlainStoresAreSeenAfterSync) {
     run([](Job& job) {
         SymmetricArray<long> x(job, 10);
-        for (long i = 1; i <= rounds(); ++i) {
+        for (long i = 1; i <= rounds(job); ++i) {
             for (long& value : x) value = i;
             job.world().sync();
             std::vector<long> theirs(10);

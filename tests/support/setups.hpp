@@ -101,6 +101,10 @@ class WithPes : public ::testing::TestWithParam<Setup> {
 inline int right_of(const Job& job) { return (job.my_pe() + 1) % job.n_pes(); }
 inline int left_of(const Job& job) { return (job.my_pe() + job.n_pes() - 1) % job.n_pes(); }
 
+/// True if all PEs share memory. A message takes a thousand times as long as a store, so tests of many rounds
+/// make fewer between hosts.
+inline bool is_near(const Job& job) { return job.shared().n_pes() == job.n_pes(); }
+
 /// The next PE of those that share memory with this one.
 inline int right_in_window(const Job& job) {
     const Team& near = job.shared();
