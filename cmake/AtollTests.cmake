@@ -284,6 +284,14 @@ if(TARGET atoll_cli)
         if(ATOLL_NVCC)
             # A library of its own: the flags of our sources are not nvcc's.
             file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/gpu/*.cu")
+            if(NOT ATOLL_GPU_PROGRAMS)   # headers take most of the time of small kernels, and these sources read the same
+                file(GLOB _together CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/gpu/collectives*.cu")
+                list(REMOVE_ITEM _sources ${_together})
+                list(TRANSFORM _together REPLACE "(.+)" "#include \"\\1\"\n")
+                list(JOIN _together "" _text)
+                file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/generated/collectives_together.cu" CONTENT "${_text}")
+                list(APPEND _sources "${PROJECT_BINARY_DIR}/generated/collectives_together.cu")
+            endif()
             add_library(gpu_kernels STATIC ${_sources})
             # CMake 3.31 and newer would merge CUDA sources, too, whose file-local names are equal.
             set_target_properties(gpu_kernels PROPERTIES UNITY_BUILD OFF)
