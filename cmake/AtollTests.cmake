@@ -74,6 +74,9 @@ foreach(_source IN LISTS _sources)
     set_target_properties(cluster_${_stem} PROPERTIES OUTPUT_NAME ${_stem}
                           RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/clusters")
     target_link_libraries(cluster_${_stem} PRIVATE atoll_core atoll_flags)
+    if(ATOLL_SANITIZE)
+        set_target_properties(cluster_${_stem} PROPERTIES EXCLUDE_FROM_ALL ON)   # hosts run the release build
+    endif()
     list(APPEND _cluster_programs cluster_${_stem})
 endforeach()
 add_custom_target(cluster_programs DEPENDS ${_cluster_programs})

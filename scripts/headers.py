@@ -22,8 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ROOT / "build/release/generated/include"
 KNOWN = ("g++", *(f"g++-{n}" for n in range(11, 17)), *(f"clang++-{n}" for n in range(13, 23)))
 STANDARD = (
-    *("algorithm", "array", "atomic", "chrono", "cstddef", "cstdint", "cstring", "functional", "map", "memory", "mutex"),
-    *("optional", "set", "span", "string", "string_view", "thread", "utility", "variant", "vector"),
+    *("algorithm", "array", "atomic", "chrono", "cstddef", "cstdint", "cstring", "functional", "map"),
+    *("memory", "mutex", "optional", "set", "span", "string", "string_view", "thread", "utility"),
+    *("variant", "vector"),
 )
 FOLDERS = ("include", "src", "include_nvshmem")
 # A template's members are compiled once they are used.
