@@ -6,6 +6,7 @@
 // the call, and waits by `wait_flag`, which bounds the wait.
 #pragma once
 
+#include "atoll/export.hpp"
 #include "core/base/control_block.hpp"
 #include "core/calls/call_record.hpp"
 #include "core/calls/called.hpp"
@@ -39,7 +40,7 @@ class Meetings {
     const char* strategy() const { return strategy_ ? strategy_->name : "alone"; }
 
     /// Waits until all members have arrived.
-    void sync(const Called& call);
+    ATOLL_API void sync(const Called& call);
     /// Waits until all members have arrived. Then `exchanged(i)` contains member i's data (null: nothing),
     /// until this PE's next exchange on this team. `bytes`, at most exchange_bytes, is the same on all: it
     /// selects the lines.
