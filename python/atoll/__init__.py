@@ -190,11 +190,14 @@ def _late(name: str) -> object:
 
 
 def _suggestion(name: str) -> str:
-    """Return the nearest name of the package as a question, or nothing for names that only Python asks for."""
+    """Return a cure, the nearest name as a question, or nothing for names that only Python asks for."""
     if name.startswith("_"):
         return ""
     import difflib
+    import importlib.util
 
+    if name.isidentifier() and importlib.util.find_spec(f"{__name__}.{name}"):
+        return f"; this is a module: first `import atoll.{name}`"
     from ._names.others import of_package
 
     for prefix in ("nvshmem_", "shmem_", "nccl"):

@@ -222,6 +222,22 @@ def test_names_of_other_libraries_are_known(name: str, ours: str) -> None:
         getattr(atoll, name)
 
 
+def test_a_module_that_is_not_imported_is_named() -> None:
+    code = """if True:
+        import atoll
+        for name in ("torch", "sparse", "nccl"):
+            try:
+                getattr(atoll, name)
+            except AttributeError as error:
+                print(error)
+    """
+    names = ("torch", "sparse", "nccl")
+    assert python(code).stdout.splitlines() == [
+        f"module 'atoll' has no attribute {name!r}; this is a module: first `import atoll.{name}`"
+        for name in names
+    ]
+
+
 def test_a_team_knows_them_too() -> None:
     for name, ours in (
         ("Get_rank", "my_pe() or .rank"),
