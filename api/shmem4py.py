@@ -55,11 +55,10 @@ def page() -> str:
     every = len(theirs) + len(table["refused"])
     lines = [
         "# shmem4py's names on Atoll\n",
-        "`.venv/bin/python api/shmem4py.py` prints this page from the module `atoll.shmem`, `api/shmem4py.toml` and",
-        "`tests/python/shmem4py_names.json`, the names of shmem4py 1.0.0. [From shmem4py](from-shmem4py.md) tells how to run its",
-        "programs.\n",
         f"Of {every} names {len(same)} work alike with the same signature, {len(differs)} work with a difference, and",
-        f"{len(table['refused'])} are refused.\n",
+        f"{len(table['refused'])} are refused. [From shmem4py](from-shmem4py.md) tells how to run its programs.\n",
+        "The names are those of shmem4py 1.0.0. `.venv/bin/python api/shmem4py.py` prints this page from the module `atoll.shmem`,",
+        "`api/shmem4py.toml` and `tests/python/shmem4py_names.json`.\n",
         "| name | | |",
         "|---|---|---|",
         *(f"| `{name}` | refused | {reason} |" for name, reason in table["refused"].items()),

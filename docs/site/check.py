@@ -1,4 +1,4 @@
-"""Checks the built site: every internal link leads to a file and an anchor, and no page loads anything from elsewhere."""
+"""Checks the built site: links lead to files and anchors, no page loads from elsewhere, and each has a title."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class Page:
     """The anchors and links of one page, as Sphinx writes them: attributes have double quotes."""
 
     def __init__(self, text: str) -> None:
+        self.has_title = "<h1" in text
         self.anchors: set[str] = {""}
         self.links: dict[str, bool] = {}
         for tag in TAG.finditer(text):
@@ -36,6 +37,8 @@ def check(site: Path) -> list[str]:
     faults = []
     for path, page in pages.items():
         where = os.path.relpath(path, site)
+        if not page.has_title:
+            faults.append(f"{where}: the page has no title, or is empty")
         for link, is_loaded in page.links.items():
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:

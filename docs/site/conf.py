@@ -48,6 +48,7 @@ cpp_id_attributes = ["__host__", "__device__"]
 html_theme = "furo"
 html_title = f"Atoll {release}"
 html_static_path = [str(HERE / "static")]
+templates_path = [str(HERE / "templates")]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_search_scorer = str(HERE / "static/scorer.js")

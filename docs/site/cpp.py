@@ -128,7 +128,7 @@ def section(xml: Path, header: str, title: str, entries: list[tuple[int, str]]) 
 def functions_of_the_job() -> str:
     """The names of ops.hpp that forward to the current job."""
     names = re.findall(
-        r"ATOLL_(CONTEXT|TEAM)_FUNCTION\((\w+)\)(?! \\)", (INCLUDE / "atoll/ops.hpp").read_text()
+        r'^ *ATOLL_(CONTEXT|TEAM)_FUNCTION\((\w+), "', (INCLUDE / "atoll/ops.hpp").read_text(), re.MULTILINE
     )
     by = {
         kind: ", ".join(f"`{name}`" for which, name in names if which == kind) for kind in ("CONTEXT", "TEAM")

@@ -142,21 +142,22 @@ def write(target: Path) -> None:
     head = "| operation | PEs | Atoll | {} | ratio |\n|---|---|---|---|---|\n"
     text = f"""# Figures beside other libraries
 
-These tables put calls of Atoll beside the same calls of Open MPI's OpenSHMEM and of shmem4py, on one host. A ratio
-below 1 means that Atoll is faster; the ratios lie between {min(ratios)} and {max(ratios)}. `make bench` measures them on
-your machine, and [its page](BENCH) tells how.
-
-They were measured on {of["date"]} on an {machine["cpu"]} with {machine["cores"]} cores, with {versions["openmpi"]},
-shmem4py {versions["shmem4py"]} and Python {versions["python"].split()[-1]}. Other programs ran meanwhile: the load was
-{machine["load_before"]:.1f} before and {machine["load_after"]:.1f} after. Figures are medians. More PEs than cores share them.
+This page compares times of Atoll with those of [mpi4py, multiprocessing and gloo](#in-python-beside-mpi4py-multiprocessing-and-gloo),
+of [shmem4py](#in-python-beside-shmem4py), of [Open MPI's OpenSHMEM](#in-c-beside-open-mpis-openshmem-in-c) and of
+[NVSHMEM](#on-a-gpu-beside-nvshmem-gpu). `make bench` measures on your machine, and [its page](BENCH) tells how.{beside_python()}
 
 ## In Python, beside shmem4py
+
+In this table and the next a ratio below 1 means that Atoll is faster; the ratios lie between {min(ratios)} and
+{max(ratios)}. They were measured on {of["date"]} on an {machine["cpu"]} with {machine["cores"]} cores, with
+{versions["openmpi"]}, shmem4py {versions["shmem4py"]} and Python {versions["python"].split()[-1]}. Other programs ran meanwhile: the
+load was {machine["load_before"]:.1f} before and {machine["load_after"]:.1f} after. Figures are medians. More PEs than cores share them.
 
 {head.format("shmem4py")}""" + "\n".join(python)
     text += f"\n\n## In C++, beside Open MPI's OpenSHMEM in C\n\n{head.format('Open MPI')}" + "\n".join(
         compiled
     )
-    text += beside_python() + on_a_gpu()
+    text += on_a_gpu()
     text += """
 
 ## Other comparisons

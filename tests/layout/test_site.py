@@ -57,6 +57,14 @@ def test_every_public_header_is_in_the_reference_once() -> None:
             assert cpp.opening(include / header).strip(), f"{header} begins without a comment"
 
 
+def test_functions_on_the_current_job_are_on_the_first_page_of_cpp() -> None:
+    text = cpp.functions_of_the_job()
+    header = (ROOT / "include/atoll/ops.hpp").read_text()
+    names = re.findall(r'FUNCTION\((\w+), "', header)
+    assert {"put", "sum_reduce"} <= set(names)
+    assert re.findall(r"`(\w+)`[,.]", text) == names
+
+
 def test_every_name_of_openshmem_is_on_its_page() -> None:
     words = set(re.findall(r"\w+", openshmem.page()))
     missing = [function.name for function in openshmem.functions() if function.name not in words]
@@ -98,12 +106,15 @@ def test_links_become_links_of_the_site(tmp_path: Path) -> None:
 
 def test_faults_of_a_built_site_are_found(tmp_path: Path) -> None:
     assert check.check(tmp_path) == [f"{tmp_path} has no page"]
-    (tmp_path / "a.html").write_text('<a href="b.html#here">b</a><a href="c.html">c</a><a href="#x">x</a>')
+    (tmp_path / "a.html").write_text(
+        '<h1>A</h1><a href="b.html#here">b</a><a href="c.html">c</a><a href="#x">x</a>'
+    )
     (tmp_path / "b.html").write_text('<p id="here"></p><script src="https://elsewhere/x.js"></script>')
     assert sorted(check.check(tmp_path)) == [
         "a.html: #x leads to no anchor",
         "a.html: c.html leads to no file",
         "b.html: loads https://elsewhere/x.js from elsewhere",
+        "b.html: the page has no title, or is empty",
     ]
 
 
