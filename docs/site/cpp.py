@@ -133,11 +133,7 @@ def functions_of_the_job() -> str:
     by = {
         kind: ", ".join(f"`{name}`" for which, name in names if which == kind) for kind in ("CONTEXT", "TEAM")
     }
-    return (
-        "The library is in `namespace atl`. Programs write `atoll::`, a class that has the names of `atl` and "
-        "functions on the current job.\n\n"
-        f"- By its default [context](cpp/contexts.md): {by['CONTEXT']}.\n- By its world [team](cpp/jobs.md): {by['TEAM']}.\n"
-    )
+    return f"- By its default [context](cpp/contexts.md): {by['CONTEXT']}.\n- By its world [team](cpp/jobs.md): {by['TEAM']}.\n"
 
 
 def state(xml: Path) -> str:
@@ -163,5 +159,10 @@ def write(target: Path, scratch: Path) -> None:
     (folder / "c-openshmem.md").write_text(openshmem.page(), encoding="utf-8")
     rows.append(f"- [{openshmem.TITLE}]({files[-1]}). {openshmem.ABOUT}\n")
     tree = "```{toctree}\n:hidden:\n:maxdepth: 1\n\n" + "\n".join(files) + "\n```\n"
-    text = f"# C++ and C\n\n{functions_of_the_job()}\n## Pages\n\n" + "".join(rows) + f"\n{tree}"
+    text = (
+        "# C++ and C\n\nThe library is in `namespace atl`. Programs write `atoll::`, a class that has the names of `atl` and "
+        "[functions on the current job](#functions-on-the-current-job).\n\n## Pages\n\n"
+        + "".join(rows)
+        + f"\n## Functions on the current job\n\n{functions_of_the_job()}\n{tree}"
+    )
     (target / "cpp.md").write_text(text, encoding="utf-8")
