@@ -29,7 +29,7 @@ ContextState::ContextState(TeamState& team, const ContextOptions& options, std::
 std::atomic<std::uint64_t> ContextState::seldom_ns{1500};
 
 bool ContextState::note_again() noexcept {
-    if (!are_moves_noted(job_.settings())) return false;
+    if (!are_moves_noted(team_.job_base().settings())) return false;
     first_moves_.store(moves, std::memory_order_relaxed);
     return true;
 }
