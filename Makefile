@@ -59,7 +59,7 @@ soak: setup setup-test ## what runs long on purpose (ATOLL_TEST_SOAK_SECONDS, 60
 wheel: setup ## a wheel in dist/, with kernels for all GPUs, tried in an environment of its own
 	@scripts/wheel.sh
 
-packages: setup setup-packages ## the files of a release in dist/, and the recipes of packaging/ (30 minutes; not in ci)
+packages: setup setup-packages ## the files of a release in dist/, and the recipes of packaging/ (35 minutes; not in ci)
 	@scripts/packages.sh
 
 stubs: all ## write python/atoll/_atoll.pyi anew from the built module

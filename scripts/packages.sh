@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Makes the files of a release in dist/ (wheels, sdist, Debian package), and builds by the recipes of packaging/ in a clean
-# Debian. Not a part of `make ci`: it compiles the library seven times, 30 minutes of two cores.
+# Debian. Not a part of `make ci`: it compiles the library eight times, 35 minutes of two cores.
 #
 #   packages.sh          all parts
-#   packages.sh PART...  some of: wheels sdist debian container conda
+#   packages.sh PART...  some of: wheels sdist debian container conda spack
 source "$(dirname "$0")/lib.sh"
 
 source scripts/roots.sh
@@ -103,22 +103,24 @@ container() {
         rm -rf "$work/build" "$work/image"
 }
 
-# The build step of conda's recipe, in an environment of pip's.
+# The build steps of conda and Spack, without their programs.
 part_conda() {
     begin conda
-    [ -d "$work/sdist/environment" ] || step "an environment to build in" build_environment
-    check "build step of the conda recipe" conda
+    clean_debian "conda" || return 0
+    check "build step of the conda recipe" recipe conda packaging/conda/try.sh
 }
-conda() {
-    PYTHON=$work/sdist/environment/bin/python without_network packaging/conda/build.sh &&
-        "$work/sdist/environment/bin/atoll" run -n 2 "$work/sdist/environment/bin/python" -c 'import atoll; atoll.init(); atoll.barrier_all()'
+part_spack() {
+    begin spack
+    clean_debian "Spack" || return 0
+    check "build steps of the Spack package" recipe spack packaging/spack/build.sh
 }
+recipe() { fresh "$1" && inside "$1" "$2" && rm -rf "${work:?}/$1"; }
 
 parts=("$@")
-[ $# -gt 0 ] || parts=(wheels sdist debian container conda)
+[ $# -gt 0 ] || parts=(wheels sdist debian container conda spack)
 for part in "${parts[@]}"; do
     case $part in
-        wheels | sdist | debian | container | conda) say "$part:" && "part_$part" ;;
+        wheels | sdist | debian | container | conda | spack) say "$part:" && "part_$part" ;;
         *) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2 ;;
     esac
 done
