@@ -31,7 +31,7 @@ def variant(name: str, default: bool, description: str) -> None:
 
 
 def nothing(*_: object, **__: object) -> None:
-    """Stand for a directive that only Spack's solver reads."""
+    """Accept a directive that only Spack's solver reads."""
 
 
 def main() -> None:
