@@ -27,8 +27,7 @@ rows() {
 sysroot() {
     local root=$work/bullseye-$machine at
     unpack bullseye "$machine" coreutils dash libc6-dev libstdc++6 &&
-        unpack bookworm "$machine" "${packages[@]}" &&
-        unpack trixie "$machine" "${packages[@]}" || return 1
+        unpack bookworm "$machine" "${packages[@]}" || return 1
     find "$root" -lname '/*' | while read -r at; do ln -sfnr "$root$(readlink "$at")" "$at"; done
     mkdir -p "$root/usr/share" &&
         cp -a "$work/bookworm-$machine"/usr/include/{CLI,nlohmann} "$root/usr/include" &&
@@ -41,23 +40,25 @@ exceptions() {
         "$machine-linux-gnu-gcc" -w -shared -nostdlib -fPIC -x c - -Wl,--version-script=cmake/exceptions.map \
             -Wl,-soname,libstdc++.so.6 -o "$work/bullseye-$machine/usr/lib/$machine-linux-gnu/libexceptions.so"
 }
-# Python's headers go into the sysroot, since one of them includes another by its path in /usr/include.
+# python_headers SUITE/NAME: puts Python's headers into the sysroot, since one includes another by its path in /usr/include.
 python_headers() {
-    local from=$work/${headers%/*}-$machine/usr/include to=$work/bullseye-$machine/usr/include name=${headers#*/}
-    if [[ $name == *t ]]; then
+    local from=$work/${1%/*}-$machine/usr/include to=$work/bullseye-$machine/usr/include name=${1#*/}
+    if [ "${1%/*}" = source ]; then
         cp -a "$(folder_of "$name" "$machine")/usr/include/$name" "$to"
         return
     fi
-    cp -a "$from/$name" "$to" && cp -a "$from/$machine-linux-gnu/$name" "$to/$machine-linux-gnu"
+    unpack "${1%/*}" "$machine" "${packages[@]}" &&
+        cp -a "$from/$name" "$to" && cp -a "$from/$machine-linux-gnu/$name" "$to/$machine-linux-gnu"
 }
 
-# The modules of PyTorch's backend, for the wheel's Pythons that this machine has headers of.
+# The modules of PyTorch's backend.
 torch_modules() {
     local root=$work/bullseye-$machine torch name folders=()
     torch=$(compgen -G "$PWD/build/torch/lib/python3.*/site-packages/torch") || return 1
     for name in ${modules//,/ }; do
-        if [ -d "$root/usr/include/$name" ]; then
-            folders+=("$root/usr/include/$name")
+        if [[ $name == */* ]]; then
+            python_headers "$name" || return 1
+            folders+=("$root/usr/include/${name#*/}")
         else
             folders+=("$("$(python_here "$name")" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')") || return 1
         fi
@@ -193,7 +194,7 @@ try_on() {
     step "$name: a system" "$how" "$1" || true # without one, the installation fails and counts
     check "$name: pip install" "install_$how" "$1"
     [ "$checked" -ne 0 ] || check "$name: a job" "run_$how" "$1"
-    [[ ,$modules, == *,$1,* ]] || return 0
+    [[ ,$modules, =~ [,/]"$1", ]] || return 0
     if [ -d "build/torch/lib/$1" ]; then
         check "$name: PyTorch" torch_on_this_machine "$1"
     else
@@ -205,9 +206,9 @@ make_and_try() {
     local machine=$1 tag=$2 headers=$3 modules=$4 places=$5 wheel place lacks prebuilt=$work/torch-modules/$2-$1
     check "sysroot $machine" sysroot
     [ "$checked" -eq 0 ] || return 0
-    [[ $headers != *t ]] || check "${headers#*/} $machine" free_threaded "${headers%/*}" "${headers#*/}" "$machine"
+    [[ $headers != source/* ]] || check "${headers#*/} $machine" free_threaded "${headers#*/}" "$machine"
     [ "$checked" -eq 0 ] || return 0
-    check "$tag $machine: Python's headers" python_headers
+    check "$tag $machine: Python's headers" python_headers "$headers"
     rm -rf "$prebuilt" && mkdir -p "$prebuilt"
     if [ "$modules" != - ] && [ -e build/torch/packages ]; then
         check "$tag $machine: modules for PyTorch" torch_modules

@@ -41,7 +41,10 @@ def test_modules_for_pytorch_are_those_of_pythons_that_the_wheel_takes() -> None
         oldest = re.fullmatch(r"cp3(\d+)-(abi3|cp3\d+t?)", tag)
         assert oldest, tag
         for name in modules.split(",") if modules != "-" else []:
-            minor = re.fullmatch(r"python3\.(\d+)", name)
+            minor = re.fullmatch(r"(?:\w+/)?python3\.(\d+)(t?)", name)
             assert minor, name
-            taken = int(minor[1]) >= int(oldest[1]) if oldest[2] == "abi3" else minor[1] == oldest[1]
+            if oldest[2] == "abi3":
+                taken = int(minor[1]) >= int(oldest[1]) and not minor[2]
+            else:
+                taken = f"cp3{minor[1]}{minor[2]}" == oldest[2]
             assert taken, (tag, machine, name)
