@@ -477,6 +477,47 @@ def trace_write(
     }}"""
 
 
+TRACE_WORLD = """{ .reg .pred q; .reg .b64 at; mov.u32 $0, 0xffffffff;
+    setp.eq.u64 q, $1, 0; @q bra OUT;
+    setp.ge.u32 q, $2, $3; @q bra OUT;
+    mad.wide.s32 at, $2, 4, $4;
+    ld.global.u32 $0, [at];
+    OUT: }"""
+"""The number of a PE in the world, -1 for none: $0 (=&r). Operands: began (l), the PE and the team's size (r), the address
+of the members' numbers (l)."""
+
+
+def trace_end() -> str:
+    """Write the event of an operation, unless began is 0. No result.
+
+    Operands: the first five of trace_write. Then the addresses of a word, or 0, and of this PE's slot (l). Then the
+    bytes, the value and the stride (l).
+    """
+    return f"""{{ .reg .pred q; .reg .b64 off;
+    setp.eq.u64 q, $3, 0; @q bra OUT;
+    mov.b64 off, 0;
+    setp.eq.u64 q, $5, 0; @q bra KNOWN;
+    sub.s64 off, $5, $6;
+    setp.ge.u64 q, off, $9; @q mov.b64 off, 0xffffffffffffffff;
+    KNOWN:
+    {trace_write("$0", "$1", "$2", "$3", "$4", ("$7", "off", "$8"))}
+    OUT: }}"""
+
+
+def trace_end_range() -> str:
+    """Write the event of a range, unless began is 0. Operands as of trace_write."""
+    return f"""{{ .reg .pred q; setp.eq.u64 q, $3, 0; @q bra OUT;
+    {trace_write()}
+    OUT: }}"""
+
+
+def trace_end_by_first() -> str:
+    """Write an event in the first thread: $0 (=r) is 0. Operands: as of trace_write, and the thread's number (r)."""
+    return f"""{{ .reg .pred p; setp.ne.u32 p, $9, 0; @p bra OUT;
+    {trace_write("$1", "$2", "$3", "$4", "$5", ("$6", "$7", "$8"))}
+    OUT: mov.u32 $0, 0; }}"""
+
+
 def share_in_block() -> str:
     """$0 (r) = the value that the thread of rank 0 has in $1 (r); $2 (r) is each thread's rank. Called by all
     threads of the block.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from .ptx import AT
 
@@ -35,6 +36,32 @@ EVENTS = {
     "post": _SENT._replace(peer="pe"), "receive": Event("pe", moved="dst"),
     "tile_put": _SENT._replace(peer="pe"), "tile_get": Event("pe", moved="dst"),
 }  # fmt: skip
+
+
+_MOVED = {
+    "": "0",
+    "src": "bytes_of(src)",
+    "dst": "bytes_of(dst)",
+    "both": "lesser(dst.size, src.size) * item_of(dst)",
+    "count": "count * item_of(dst)",
+    "share": "bytes_of(src) // team.n_pes",
+}
+
+
+def fields_in_numba(event: Event) -> list[str]:
+    """Return the expressions for the peer, the word, the bytes and the value of an event in Numba."""
+    kind = f"kind_of({event.word})"
+    value = f"prim.to_bits({kind}, {kind}({event.value}))" if event.value else "0"
+    word = f"prim.address({event.word})" if event.word else "0"
+    return [event.peer or "-1", word, _MOVED[event.moved], value]
+
+
+def fields_in_triton(event: Event, parameters: Mapping[str, Any]) -> list[str]:
+    """Return the same expressions in Triton, whose arrays are pointers."""
+    array = "src" if event.moved in ("src", "share") and "src" in parameters else "dst"
+    elements = "rows * cols" if "rows" in parameters else "n"
+    moved = f"bytes_of({array}, {elements})" if event.moved else "0"
+    return [event.peer or "-1", event.word or "None", moved, event.value or "0"]
 
 
 def text_with_event(name: str, declared: list[str], passed: list[str], start: str, fields: list[str]) -> str:

@@ -18,26 +18,6 @@ from ._primitives import apart, asm
 from ._threads import rank_of
 from ._types import BLOCK, GRID, THREAD, Scope
 
-_WORLD = """{ .reg .pred q; .reg .b64 at; mov.u32 $0, 0xffffffff;
-    setp.eq.u64 q, $1, 0; @q bra OUT;
-    setp.ge.u32 q, $2, $3; @q bra OUT;
-    mad.wide.s32 at, $2, 4, $4;
-    ld.global.u32 $0, [at];
-    OUT: }"""
-_WRITE = ptx.trace_write("$0", "$1", "$2", "$3", "$4", ("$7", "off", "$8"))
-_END = f"""{{ .reg .pred q; .reg .b64 off;
-    setp.eq.u64 q, $3, 0; @q bra OUT;
-    mov.b64 off, 0;
-    setp.eq.u64 q, $5, 0; @q bra KNOWN;
-    sub.s64 off, $5, $6;
-    setp.ge.u64 q, off, $9; @q mov.b64 off, 0xffffffffffffffff;
-    KNOWN:
-    {_WRITE}
-    OUT: }}"""
-_END_RANGE = f"""{{ .reg .pred q; setp.eq.u64 q, $3, 0; @q bra OUT;
-    {ptx.trace_write()}
-    OUT: }}"""
-
 
 def _moved(team, event, given):
     """Return the bytes of an event."""
@@ -62,7 +42,7 @@ def _taken(team, began):
 
 def _world(team, began, pe):
     """Return the number of a PE in the world, -1 for none."""
-    return asm(_WORLD, "=&r,l,r,r,l", Int32, [began, pe, team.n_pes, pes_at(team)])
+    return asm(ptx.TRACE_WORLD, "=&r,l,r,r,l", Int32, [began, pe, team.n_pes, pes_at(team)])
 
 
 def traced(name: str, function):
@@ -83,19 +63,12 @@ def traced(name: str, function):
         world = _world(team, began, Int32(given[event.peer]) if event.peer else Int32(-1))
         result = function(*arguments, **keywords)
         value = given[event.value] if event.value else 0
+        word = address(given[event.word]) if event.word else Int64(0)
         words = [
-            team.trace,
-            taken,
-            Int32(AT[name]),
-            began,
-            world,
-            address(given[event.word]) if event.word else Int64(0),
-            team.window + Int64(team.my_slot) * team.stride,
-            _moved(team, event, given),
-            Int64(0) if isinstance(value, (float, Float)) else Int64(value),
-            team.stride,
-        ]
-        apart("atoll_trace_event", _END, "l,l,r,l,r,l,l,l,l,l", None, words)
+            team.trace, taken, Int32(AT[name]), began, world, word, team.window + Int64(team.my_slot) * team.stride,
+            _moved(team, event, given), Int64(0) if isinstance(value, (float, Float)) else Int64(value), team.stride,
+        ]  # fmt: skip
+        apart("atoll_trace_event", ptx.trace_end(), "l,l,r,l,r,l,l,l,l,l", None, words)
         return result
 
     return operation
@@ -118,4 +91,4 @@ def trace_end(team, began, name, scope: Scope = THREAD):
         [began, Int32(rank_of(BLOCK if scope is GRID else scope))],
     )  # fmt: skip
     operands = [team.trace, _taken(team, writer), Int32(AT["trace_range"]), writer, Int32(-1), *words]
-    apart("atoll_trace_range", _END_RANGE, "l,l,r,l,r,l,l,l", None, operands)
+    apart("atoll_trace_range", ptx.trace_end_range(), "l,l,r,l,r,l,l,l", None, operands)

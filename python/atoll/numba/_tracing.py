@@ -10,7 +10,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 
 from .._kernels import ptx
-from .._kernels.tracing import EVENTS, Event, text_with_event, words_of_name
+from .._kernels.tracing import EVENTS, fields_in_numba, text_with_event, words_of_name
 from . import _primitives as prim
 from ._addresses import bytes_of, item_of, kind_of, lesser
 from ._dsl._registration import helper, vocabulary
@@ -19,25 +19,6 @@ from ._types import BLOCK, GRID, THREAD, constant
 
 i64 = types.int64
 RANGE = ptx.AT["trace_range"]
-
-
-MOVED = {
-    "": "0",
-    "src": "bytes_of(src)",
-    "dst": "bytes_of(dst)",
-    "both": "lesser(dst.size, src.size) * item_of(dst)",
-    "count": "count * item_of(dst)",
-    "share": "bytes_of(src) // team.n_pes",
-}
-"""The bytes of an event, by its `moved`."""
-
-
-def fields_of(event: Event) -> list[str]:
-    """Return the expressions for the fields of an event."""
-    kind = f"kind_of({event.word})"
-    value = f"prim.to_bits({kind}, {kind}({event.value}))" if event.value else "0"
-    word = f"prim.address({event.word})" if event.word else "0"
-    return [event.peer or "-1", word, MOVED[event.moved], value]
 
 
 @vocabulary
@@ -90,7 +71,7 @@ def traced(function: Callable[..., Any]) -> Callable[..., Any]:
     defaults = {f"default_{key}": one.default for key, one in parameters.items()}
     given = [key if one.default is one.empty else f"{key}=default_{key}" for key, one in parameters.items()]
     scope = "scope" if "scope" in parameters else "THREAD"
-    text = text_with_event(name, given, list(parameters), f"start(team, {scope})", fields_of(event))
+    text = text_with_event(name, given, list(parameters), f"start(team, {scope})", fields_in_numba(event))
     names = {
         "start": start, "take": take, "world_of": world_of, "stop": stop, "inner": helper(function), "prim": prim, "kind_of": kind_of, "item_of": item_of,
         "lesser": lesser, "bytes_of": bytes_of, "THREAD": THREAD, **defaults,

@@ -10,7 +10,7 @@ from triton import constexpr_function, jit
 
 from .._kernels import ptx
 from .._kernels.ptx import AT
-from .._kernels.tracing import EVENTS, text_with_event, words_of_name
+from .._kernels.tracing import EVENTS, fields_in_triton, text_with_event, words_of_name
 from ._dsl import begin_event, end_event
 from ._dsl._wrappers import around
 from ._exchange import pes_at
@@ -21,20 +21,8 @@ from ._types import INTERPRETED
 _TRACES = tl.constexpr(ptx.TRACES)
 _RANGE = tl.constexpr(AT["trace_range"])
 _BEGIN = tl.constexpr(ptx.trace_begin())
+_END = tl.constexpr(ptx.trace_end_by_first())
 _TAKE = tl.constexpr(ptx.trace_take("\n    setp.ne.u32 p, $3, 0; @p bra DONE;"))
-_END = tl.constexpr(
-    f"""{{ .reg .pred p; setp.ne.u32 p, $9, 0; @p bra OUT;
-    {ptx.trace_write("$1", "$2", "$3", "$4", "$5", ("$6", "$7", "$8"))}
-    OUT: mov.u32 $0, 0; }}"""
-)
-
-
-def _fields_of(event, parameters):
-    """Return the expressions for the fields of an event, whose arrays are pointers."""
-    array = "src" if event.moved in ("src", "share") and "src" in parameters else "dst"
-    elements = "rows * cols" if "rows" in parameters else "n"
-    moved = f"bytes_of({array}, {elements})" if event.moved else "0"
-    return [event.peer or "-1", event.word or "None", moved, event.value or "0"]
 
 
 _words_of = constexpr_function(words_of_name)
@@ -129,7 +117,7 @@ def traced(name, function):
     event = EVENTS.get(name)
     if event is None or not ptx.TRACES:
         return function
-    fields = _fields_of(event, inspect.signature(getattr(function, "fn", function)).parameters)
+    fields = fields_in_triton(event, inspect.signature(getattr(function, "fn", function)).parameters)
     return around(
         function,
         name,

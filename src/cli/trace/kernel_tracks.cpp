@@ -129,8 +129,8 @@ KernelTracks kernel_tracks_of(const common::BoardView& board, int pe) {
         tracks.clock_error_ns = log.clock_error_ns;
         tracks.clock_is_assumed = log.clock_is_assumed;
     }
-    // Of events with the same times a range contains operations, and the one that took its record first
-    // contains the others.
+    // A range contains operations with the same times. Else the event that took its record first contains the
+    // others.
     std::stable_sort(tracks.slices.begin(), tracks.slices.end(),
                      [](const KernelSlice& a, const KernelSlice& b) {
                          const auto key = [](const KernelSlice& one) {
