@@ -48,7 +48,7 @@ free_threaded() {
     fi
     again fetch_source "$name" || return 1
     rm -rf "$folder"/{source,build,usr} && mkdir -p "$folder"/{source,build} &&
-        tar xf "$work"/${name%t}_*.orig.tar.xz -C "$folder/source" --strip-components=1 || return 1
+        tar xf "$work/$(basename "$(source_of "$name" | cut -d' ' -f 1)")" -C "$folder/source" --strip-components=1 || return 1
     # No tests, since CPython has its own; no profile, since only the wheel is tried.
     (cd "$folder/build" && ../source/configure -q --disable-gil --disable-test-modules --prefix="$folder/usr" "${options[@]}" \
         OPT='-O1 -DNDEBUG' && make -s -j "$jobs" && make -s install ENSUREPIP=no) || return 1

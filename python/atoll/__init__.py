@@ -196,7 +196,8 @@ def _suggestion(name: str) -> str:
     import difflib
     import importlib.util
 
-    if name.isidentifier() and importlib.util.find_spec(f"{__name__}.{name}"):
+    found = importlib.util.find_spec(f"{__name__}.{name}") if name.isidentifier() else None
+    if found is not None and found.origin is not None:  # not a folder of headers or libraries
         return f"; this is a module: first `import atoll.{name}`"
     from ._names.others import of_package
 

@@ -3,6 +3,7 @@
 
 #include "common/descriptors/fd.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <vector>
@@ -21,10 +22,11 @@ struct DeviceRange {
 };
 
 /// The stride of slots for GPUs of at most so much memory. Half is for the heap, and half for views of memory
-/// that exists. A process has 128 TiB of addresses, and each of its groups reserves some.
+/// that exists. Views may overlap, so they get 256 GiB at least. A process has 128 TiB of addresses, and each
+/// of its groups reserves some.
 inline constexpr std::size_t device_stride(std::size_t memory_bytes) {
-    constexpr std::size_t unit = std::size_t{16} << 30;
-    return (memory_bytes + memory_bytes / 8 + unit - 1) / unit * unit * 2;
+    constexpr std::size_t gib = std::size_t{1} << 30, unit = 16 * gib;
+    return std::max((memory_bytes + memory_bytes / 8 + unit - 1) / unit * unit, 256 * gib) * 2;
 }
 
 /// The reserved addresses of all PEs' GPU memory.
@@ -40,7 +42,8 @@ struct DeviceWindow {
 class GpuMemory {
   public:
     virtual ~GpuMemory() = default;
-    /// Reserves addresses for all slots, without memory. `stride`: as of DeviceWindow, a wish.
+    /// Reserves addresses for all slots, without memory. `stride`: of the window; simulated GPUs have their
+    /// own.
     virtual DeviceWindow reserve(int n_slots, int my_slot, std::size_t stride) = 0;
     /// Adds a chunk to this PE's slot; the result lets the others map it.
     virtual common::Fd extend(std::size_t bytes) = 0;

@@ -123,6 +123,33 @@ TEST_P(GpusOfFakes, CollectivesHaveTheLeastShare) {
     });
 }
 
+/// Views have one offset on all PEs, so the PE with the largest GPU decides.
+TEST_P(GpusOfFakes, SlotsHaveOneStrideThatFitsTheLargestGpu) {
+    run([](Job& job) {
+        constexpr std::size_t gib = std::size_t{1} << 30;
+        FakeGpu mine{gpu(1), 320u, false};
+        mine.memory_bytes = (job.my_pe() == 0 ? 300 : 80) * gib;
+        FakeHeap* fake = nullptr;
+        stream::WorldView view(job.state());
+        const gpu::DeviceMemory memory(view, [&](const gpu::DeviceChoice&) {
+            auto opened =
+                std::make_unique<FakeHeap>(Faults{}, std::size_t{8} << 20, std::size_t{64} << 10, mine);
+            fake = opened.get();
+            return opened;
+        });
+        EXPECT_EQ(fake->asked_stride(), gpu::device_stride(300 * gib));
+        EXPECT_GE(fake->asked_stride(), 2 * 300 * gib);
+        job.world().barrier();
+    });
+}
+
+TEST(DeviceStride, LeavesRoomForTheMemoryAndForViews) {
+    constexpr std::size_t gib = std::size_t{1} << 30;
+    EXPECT_EQ(gpu::device_stride(16 * gib), 512 * gib);
+    EXPECT_EQ(gpu::device_stride(141 * gib), 512 * gib);
+    EXPECT_EQ(gpu::device_stride(288 * gib), 2 * 336 * gib);
+}
+
 INSTANTIATE_TEST_SUITE_P(Core, GpusOfFakes, ::testing::ValuesIn(setups_on_one_host()), setup_name);
 
 }  // namespace

@@ -32,6 +32,7 @@ struct FakeGpu {
     gpu::DeviceUuid uuid{};
     unsigned resident_blocks = 0;
     bool takes_turns = false;
+    std::size_t memory_bytes = 0;
 };
 
 /// Meeting point of a team's members in a collective, found by the offset of the team's memory.
@@ -91,6 +92,7 @@ class FakeHeap final : public gpu::Gpu,
         facts_.uuid = gpu.uuid;
         facts_.resident_blocks = gpu.resident_blocks;
         facts_.takes_turns = gpu.takes_turns;
+        facts_.memory_bytes = gpu.memory_bytes;
     }
     ~FakeHeap() override { ::munmap(window_, slot_bytes_ * static_cast<std::size_t>(n_slots_)); }
     FakeHeap(const FakeHeap&) = delete;
@@ -104,7 +106,10 @@ class FakeHeap final : public gpu::Gpu,
     void check_peer(const gpu::DeviceUuid&) const override {}
     void limit_blocks(unsigned blocks) override { most_blocks_ = blocks; }
     unsigned most_blocks() const { return most_blocks_; }
-    gpu::DeviceWindow reserve(int n_slots, int my_slot, std::size_t) override {
+    /// That the job has asked for; the window has its own.
+    std::size_t asked_stride() const { return asked_stride_; }
+    gpu::DeviceWindow reserve(int n_slots, int my_slot, std::size_t stride) override {
+        asked_stride_ = stride;
         if (faults_.cannot_reserve) throw Error(ErrorCode::out_of_memory, "no addresses in this test");
         n_slots_ = n_slots;
         my_slot_ = my_slot;
@@ -347,6 +352,7 @@ class FakeHeap final : public gpu::Gpu,
     Faults faults_;
     std::size_t slot_bytes_;
     gpu::DeviceFacts facts_;
+    std::size_t asked_stride_ = 0;
     unsigned most_blocks_ = 0;
     char* window_ = nullptr;
     int n_slots_ = 0, my_slot_ = 0;

@@ -44,10 +44,8 @@ def end(rank: int) -> None:
     assert os.wait()[1] == 0, "the other rank failed"
 
 
-def main() -> None:
-    """Run the programs."""
-    rank = fork_ranks()
-    lines = sys.argv[1:]
+def run_in_turn(lines: list[str], rank: int) -> None:
+    """Run programs one after another; a line is a program and its arguments, joined by commas."""
     for number, line in enumerate(lines):
         os.environ["TORCHELASTIC_RESTART_COUNT"] = str(number)  # each world has keys of its own
         if rank == 0:
@@ -55,6 +53,12 @@ def main() -> None:
         sys.argv = line.split(",")
         sys.path[0] = str(Path(sys.argv[0]).parent)
         runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+def main() -> None:
+    """Run the programs."""
+    rank = fork_ranks()
+    run_in_turn(sys.argv[1:], rank)
     end(rank)
 
 

@@ -2,18 +2,14 @@
 
     atoll run -n N python in_turn.py PROGRAM...
 
-Each program makes and destroys its world. A line "== NAME" of PE 0 comes before its output.
+Each program makes and destroys its world. A line "== PROGRAM" of PE 0 comes before its output.
 """
 
 from __future__ import annotations
 
 import os
-import runpy
 import sys
-from pathlib import Path
 
-for program in sys.argv[1:]:
-    if os.environ["RANK"] == "0":
-        print("==", Path(program).name, flush=True)
-    sys.argv, sys.path[0] = [program], str(Path(program).parent)
-    runpy.run_path(program, run_name="__main__")
+from forked import run_in_turn
+
+run_in_turn(sys.argv[1:], int(os.environ["RANK"]))

@@ -24,9 +24,12 @@ class Started:
     def wait(self) -> subprocess.CompletedProcess[str]:
         """Return the end of the program and its output. A program that takes too long is killed."""
         late = threading.Timer(LIMIT_S, os.kill, (self.process, signal.SIGKILL))
+        late.daemon = True
         late.start()
-        status = self._server.ask(self.process)
-        late.cancel()
+        try:
+            status = self._server.ask(self.process)
+        finally:
+            late.cancel()
         out, err = ((self._folder / kind).read_text() for kind in ("out", "err"))
         return subprocess.CompletedProcess([], status, out, err)
 

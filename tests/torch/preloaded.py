@@ -51,11 +51,11 @@ def main() -> None:
     redirect(2, request["err"], os.O_WRONLY | os.O_CREAT)
     os.environ.clear()
     os.environ.update(request["environment"])
-    program, name, text = request["program"], "-c", request["program"]
-    if program.endswith(".py"):
-        name = program
-        text = Path(program).read_text()
-    sys.path[0] = str(Path(name).parent) if name == program else ""
-    sys.argv = [name, *request["arguments"]]
+    program, name, text, folder = request["program"], "-c", request["program"], ""
     module = sys.modules["__main__"] = ModuleType("__main__")
+    if program.endswith(".py"):
+        name = module.__file__ = program
+        text, folder = Path(program).read_text(), str(Path(program).parent)
+    sys.path[:2] = [folder]  # one_import.py has put its own folder before that of Python's option -c
+    sys.argv = [name, *request["arguments"]]
     exec(compile(text, name, "exec"), vars(module))

@@ -57,19 +57,28 @@ def run_ported(n: int, *programs: str) -> dict[str, tuple[int, str, str]]:
     command = [launcher(), "run", "-n", str(n), str(PYTHON), str(HERE / "in_turn.py"), *paths]
     done = run(*command, ATOLL_COMPAT="nvshmem")
     parts = dict(part.split("\n", 1) for part in done.stdout.split("== ")[1:])
-    return {program: (done.returncode, parts.get(program, ""), done.stderr) for program in programs}
+    return {
+        program: (done.returncode, parts.get(path, ""), done.stderr)
+        for program, path in zip(programs, paths, strict=True)
+    }
 
 
 @pytest.mark.parametrize("program", PORTED)
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_ported_examples(program: str, n: int) -> None:
-    """All in one job; if it failed, each in a job of its own."""
+    """All in one job; if it failed, each in a job of its own, so that one failure is not that of all."""
     ends = run_ported(n, *PORTED)
     if any(status for status, *_ in ends.values()):
         ends = run_ported(n, program)
     status, printed, errors = ends[program]
     assert (status, len(printed.splitlines())) == (0, 1), printed + errors
     assert PORTED[program].format(rows=n * n) in printed
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_ported_examples_make_several_worlds(n: int) -> None:
+    for status, _, errors in run_ported(n, *PORTED).values():
+        assert status == 0, errors
 
 
 def test_reductions_of_narrow_floats() -> None:

@@ -1,5 +1,5 @@
 // Control: a team's own symmetric memory, to which `Team::control` points. It lies in the memory of the team
-// value, at the same offset of every member's slot. New state goes here, never into `Team`.
+// value, at the same offset of every member's slot. New state goes here, not into `Team`.
 #pragma once
 
 #include "atoll/device/detail/far_ring.hpp"

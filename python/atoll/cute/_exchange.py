@@ -26,9 +26,8 @@ def next_epoch(team):
 
 def end_exchange(team, epoch, scope) -> None:
     meet_threads(team.control, scope)
-    store(
-        Int32, team.control + EXCHANGE_EPOCH, epoch
-    )  # stored by every thread, so that each can read its own store
+    # Every thread stores it, so that each can read its own store.
+    store(Int32, team.control + EXCHANGE_EPOCH, epoch)
 
 
 @cute.jit

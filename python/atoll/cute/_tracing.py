@@ -8,7 +8,7 @@ import inspect
 
 from cutlass import Float, Int32, Int64
 
-from .._kernels import ptx
+from .._kernels import ptx, trace_ptx
 from .._kernels.ptx import AT
 from .._kernels.tracing import EVENTS, words_of_name
 from ._addresses import address
@@ -32,17 +32,17 @@ def _moved(team, event, given):
 def _started(team, scope):
     """Return the time in the thread that writes the event, 0 in the others and without a trace."""
     writer = rank_of(BLOCK if scope is GRID else scope)
-    return asm(ptx.trace_begin(only_first=True), "=l,l,r", Int64, [team.trace, Int32(writer)])
+    return asm(trace_ptx.trace_begin(only_first=True), "=l,l,r", Int64, [team.trace, Int32(writer)])
 
 
 def _taken(team, began):
     """Take a record of the log for an event that began."""
-    return asm(ptx.trace_take(), "=&l,l,l", Int64, [team.trace, began])
+    return asm(trace_ptx.trace_take(), "=&l,l,l", Int64, [team.trace, began])
 
 
 def _world(team, began, pe):
     """Return the number of a PE in the world, -1 for none."""
-    return asm(ptx.TRACE_WORLD, "=&r,l,r,r,l", Int32, [began, pe, team.n_pes, pes_at(team)])
+    return asm(trace_ptx.TRACE_WORLD, "=&r,l,r,r,l", Int32, [began, pe, team.n_pes, pes_at(team)])
 
 
 def traced(name: str, function):
@@ -68,7 +68,7 @@ def traced(name: str, function):
             team.trace, taken, Int32(AT[name]), began, world, word, team.window + Int64(team.my_slot) * team.stride,
             _moved(team, event, given), Int64(0) if isinstance(value, (float, Float)) else Int64(value), team.stride,
         ]  # fmt: skip
-        apart("atoll_trace_event", ptx.trace_end(), "l,l,r,l,r,l,l,l,l,l", None, words)
+        apart("atoll_trace_event", trace_ptx.trace_end(), "l,l,r,l,r,l,l,l,l,l", None, words)
         return result
 
     return operation
@@ -91,4 +91,4 @@ def trace_end(team, began, name, scope: Scope = THREAD):
         [began, Int32(rank_of(BLOCK if scope is GRID else scope))],
     )  # fmt: skip
     operands = [team.trace, _taken(team, writer), Int32(AT["trace_range"]), writer, Int32(-1), *words]
-    apart("atoll_trace_range", ptx.trace_end_range(), "l,l,r,l,r,l,l,l", None, operands)
+    apart("atoll_trace_range", trace_ptx.trace_end_range(), "l,l,r,l,r,l,l,l", None, operands)

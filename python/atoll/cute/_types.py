@@ -53,6 +53,9 @@ class Team(NamedTuple):
     trace: Int64
 
 
+WIDE = ("window", "stride", "table", "control", "trace")  # fields of 64 bits
+
+
 def team(value: _atoll.Team | DeviceTeam) -> Team:
     """Return a team as kernels take it. On the host.
 
@@ -64,9 +67,8 @@ def team(value: _atoll.Team | DeviceTeam) -> Team:
         raise TypeError(
             f"atoll.cute.team: the argument is {value!r}; pass an atoll.Team, or the result of its device()"
         )
-    wide = ("window", "stride", "table", "control", "trace")
     return Team(
-        *(Int64(v) if name in wide else Int32(v) for name, v in zip(value._fields, value, strict=True))
+        *(Int64(v) if name in WIDE else Int32(v) for name, v in zip(value._fields, value, strict=True))
     )
 
 

@@ -77,7 +77,7 @@ def reach(team, address, pe):
 @jit
 def at_pe(team, x, pe):
     # The distance is an offset in elements, declared to be a multiple of 16: slots are at least 64 KiB apart,
-    # on GPUs 32 GiB. So Triton moves as many bytes at a time as x's own alignment allows.
+    # on GPUs 512 GiB. So Triton moves as many bytes at a time as x's own alignment allows.
     size: tl.constexpr = tl.constexpr(max(x.dtype.scalar.element_ty.primitive_bitwidth // 8, 1))
     distance = (slot_of(team, pe) - team.my_slot) * (team.stride // size)
     return x + tl.multiple_of(distance, 16)

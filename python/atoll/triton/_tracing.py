@@ -8,7 +8,7 @@ import inspect
 import triton.language as tl
 from triton import constexpr_function, jit
 
-from .._kernels import ptx
+from .._kernels import ptx, trace_ptx
 from .._kernels.ptx import AT
 from .._kernels.tracing import EVENTS, fields_in_triton, text_with_event, words_of_name
 from ._dsl import begin_event, end_event
@@ -18,14 +18,12 @@ from ._primitives import at_int32, at_int64, bytes_of
 from ._threads import thread
 from ._types import INTERPRETED
 
+_words_of = constexpr_function(words_of_name)
 _TRACES = tl.constexpr(ptx.TRACES)
 _RANGE = tl.constexpr(AT["trace_range"])
-_BEGIN = tl.constexpr(ptx.trace_begin())
-_END = tl.constexpr(ptx.trace_end_by_first())
-_TAKE = tl.constexpr(ptx.trace_take("\n    setp.ne.u32 p, $3, 0; @p bra DONE;"))
-
-
-_words_of = constexpr_function(words_of_name)
+_BEGIN = tl.constexpr(trace_ptx.trace_begin())
+_END = tl.constexpr(trace_ptx.trace_end_by_first())
+_TAKE = tl.constexpr(trace_ptx.trace_take("\n    setp.ne.u32 p, $3, 0; @p bra DONE;"))
 
 
 @constexpr_function

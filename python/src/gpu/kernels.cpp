@@ -85,7 +85,7 @@ nb::dict layout() {
     at["trace_log"] = sizeof(device::TraceLog);
     at["trace_range"] = device::trace_range;
     at["trace_name_bytes"] = device::trace_name_bytes;
-    // The places that _kernels.ptx.trace_write() stores to.
+    // The places that _kernels.trace_ptx.trace_write() stores to.
     using device::TraceRecord;
     static_assert(offsetof(TraceRecord, ended) == 8 && offsetof(TraceRecord, words) == 16 &&
                   offsetof(TraceRecord, block) == 40 && offsetof(TraceRecord, peer) == 48 &&

@@ -1,6 +1,4 @@
 // Allocates and frees symmetric arrays, and makes views of other PEs' copies.
-#include "core/team/team_state.hpp"
-
 #include "calls/names.hpp"
 #include "calls/registry.hpp"
 #include "gpu/device.hpp"
@@ -108,7 +106,7 @@ PyObject* empty_body(const Arguments<9>& a) {
             ReleaseGil released(bytes >= release_gil_bytes);
             std::memset(block.address, 0, bytes);
         }
-        job.world().state().sync(core::Called("allocate").part());
+        job.world().sync();
     }
     Ref made = array_over(descr, shape.nd, shape.dims, nullptr, static_cast<char*>(block.address),
                           owner.get(), PyObject_IsTrue(a[2]) == 1);

@@ -129,15 +129,16 @@ KernelTracks kernel_tracks_of(const common::BoardView& board, int pe) {
         tracks.clock_error_ns = log.clock_error_ns;
         tracks.clock_is_assumed = log.clock_is_assumed;
     }
-    // A range contains operations with the same times. Else the event that took its record first contains the
-    // others.
+    // A range contains operations with the same times. Ranges come into the log at their end, so the last of
+    // equal ones contains the others. Operations take their place in the log at their begin.
+    const auto key = [](const KernelSlice& one) {
+        return std::tuple(one.track, one.began, UINT64_MAX - one.ended, !one.is_range());
+    };
+    const auto first_operation = std::stable_partition(tracks.slices.begin(), tracks.slices.end(),
+                                                       [](const KernelSlice& one) { return one.is_range(); });
+    std::reverse(tracks.slices.begin(), first_operation);
     std::stable_sort(tracks.slices.begin(), tracks.slices.end(),
-                     [](const KernelSlice& a, const KernelSlice& b) {
-                         const auto key = [](const KernelSlice& one) {
-                             return std::tuple(one.track, one.began, UINT64_MAX - one.ended, !one.is_range());
-                         };
-                         return key(a) < key(b);
-                     });
+                     [&](const KernelSlice& a, const KernelSlice& b) { return key(a) < key(b); });
     return tracks;
 }
 

@@ -43,7 +43,7 @@ std::uint64_t Meter::weight_of_next(std::uint16_t operation) const noexcept {
 void Meter::add(const Ended& call) noexcept {
     const bool is_alone = is_owner();
     OperationCounters& counters = of(call.operation);
-    grow(counters.calls, call.calls, is_alone);
+    grow(counters.calls, 1, is_alone);
     if (call.bytes != 0) grow(counters.bytes, call.bytes, is_alone);
     if (call.weight == 0) return;
     grow(counters.ticks, call.ticks * call.weight, is_alone);

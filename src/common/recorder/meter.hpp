@@ -61,7 +61,6 @@ class Meter {
         std::uint64_t bytes = 0;
         std::uint64_t ticks = 0, waiting = 0;
         std::uint64_t weight = 1;  ///< as from weight_of_next
-        std::uint64_t calls = 1;   ///< 0: a part of a call that is counted already
     };
     void add(const Ended& call) noexcept;
     /// Logs a call with its times, and its place in the program if it took long. Only with a log.

@@ -31,15 +31,7 @@ class Called {
         return {operation, common::operation_number(operation), call.hash_, values};
     }
 
-    /// A further meeting of the same call, which statistics do not count again.
-    constexpr Called part() const {
-        Called called = *this;
-        called.is_part_ = true;
-        return called;
-    }
-
     constexpr const char* operation() const { return operation_; }
-    constexpr bool is_part() const { return is_part_; }
     /// Number of the operation in the flight recorder.
     constexpr std::uint16_t number() const { return number_; }
     constexpr const Values& values() const { return values_; }
@@ -66,7 +58,6 @@ class Called {
     std::uint64_t hash_;
     Values values_;
     std::uint16_t number_;
-    bool is_part_ = false;
 };
 
 }  // namespace atl::core

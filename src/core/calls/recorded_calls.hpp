@@ -31,7 +31,7 @@ class RecordedCalls {
         ++count_;
         if (recorder_ != nullptr) event_ = recorder_->begin_call(call.number(), team_, count_);
         if (meter_ != nullptr) [[unlikely]]
-            begin_measure(call);
+            begin_measure(call.number());
     }
     /// Records the arguments of the current call, unless an earlier meeting of it has.
     [[gnu::always_inline]] void set_arguments(const Called& call) noexcept {
@@ -49,10 +49,10 @@ class RecordedCalls {
     }
 
   private:
-    [[gnu::cold]] void begin_measure(const Called& call) noexcept {
+    [[gnu::cold]] void begin_measure(std::uint16_t operation) noexcept {
         place_ = common::Meter::enter();
         if (place_ == nullptr) return;
-        measured_ = {call.number(), 0, 0, place_->waited, 1, call.is_part() ? 0U : 1U};
+        measured_ = {operation, 0, 0, place_->waited, 1};
         began_ = meter_->now();
     }
     [[gnu::cold]] void add_bytes(std::uint16_t operation, std::uint64_t first_argument) noexcept {

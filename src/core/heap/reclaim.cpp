@@ -51,7 +51,7 @@ void SymmetricHeap::reclaim_dropped() {
     std::vector<std::uint64_t> common;
     for (std::uint64_t after = 0;;) {
         const Part part = part_of(mine, after);
-        world.exchange(Called("allocate").part(), &part, sizeof part);
+        world.exchange("allocate", &part, sizeof part);
         std::vector<Part> parts(static_cast<std::size_t>(job_.n_pes()));
         bool nothing = false;
         std::uint64_t complete = ~std::uint64_t{0};
@@ -86,7 +86,7 @@ void SymmetricHeap::reclaim_dropped() {
     }
     // Large blocks returned their pages. No PE may put into a block made of them before its owner has done
     // so.
-    world.sync(Called("allocate").part());
+    world.sync("allocate");
 }
 
 }  // namespace atl::core

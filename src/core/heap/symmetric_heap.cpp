@@ -152,7 +152,7 @@ Allocation SymmetricHeap::zeroed(std::size_t bytes, std::size_t align, const All
             throw;
         }
     if (!block.zeroed) std::memset(block.address, 0, bytes);
-    world().sync(Called("calloc").part());
+    world().sync("calloc");
     return {block.address, true, block.serial};
 }
 

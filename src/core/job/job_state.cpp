@@ -71,7 +71,7 @@ void JobState::join() {
     make_world();
     meet_at_start();
     monitor_ = bootstrap_->monitor(segment_.board);
-    world_state().sync(Called("init").part());
+    world_state().sync("init");
     if (topology_.hosts().n_domains > 1) teams_.split_world();
     world_state().meetings().recorded.restart();  // so that numbers count the program's own calls only
     recorder->note(common::EventKind::init, static_cast<std::uint64_t>(n_pes_));

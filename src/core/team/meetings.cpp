@@ -77,11 +77,10 @@ void Meetings::write(const Passed& passed, Data data) const {
         std::memcpy(line, data.mine, data.bytes);
 }
 
-void Meetings::agree(const CallRecord& record, bool is_part) {
+void Meetings::agree(const CallRecord& record) {
     static constexpr Called agreement("agree");
-    const Called whole =
+    const Called call =
         Called::named(lasting_name(record), agreement, {record.a, record.b, record.c, record.d});
-    const Called call = is_part ? whole.part() : whole;
     const Within within(*this, call);
     recorded.set_arguments(call);
     exchange(call, &record, sizeof record);

@@ -6,7 +6,6 @@
 // the call, and waits by `wait_flag`, which bounds the wait.
 #pragma once
 
-#include "atoll/export.hpp"
 #include "core/base/control_block.hpp"
 #include "core/calls/call_record.hpp"
 #include "core/calls/called.hpp"
@@ -40,19 +39,18 @@ class Meetings {
     const char* strategy() const { return strategy_ ? strategy_->name : "alone"; }
 
     /// Waits until all members have arrived.
-    ATOLL_API void sync(const Called& call);
+    void sync(const Called& call);
     /// Waits until all members have arrived. Then `exchanged(i)` contains member i's data (null: nothing),
     /// until this PE's next exchange on this team. `bytes`, at most exchange_bytes, is the same on all: it
     /// selects the lines.
     void exchange(const Called& call, const void* mine, std::size_t bytes);
     const unsigned char* exchanged(int i) const { return exchanged_.at(i); }
     /// Meets, and throws Error(collective_mismatch) unless all passed the same record.
-    /// `is_part`: statistics count the meeting that follows.
-    void agree(const CallRecord& record, bool is_part = false);
+    void agree(const CallRecord& record);
     /// `agree` for meetings without arguments; only with ATOLL_CHECK=all.
     void agree_to(const char* operation) {
         if (checks_all_) [[unlikely]]
-            agree(call_record(operation), true);
+            agree(call_record(operation));
     }
     /// This team in the flight recorder.
     RecordedCalls recorded;

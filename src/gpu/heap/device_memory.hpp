@@ -104,7 +104,7 @@ class DeviceMemory {
     void forget(std::size_t offset);
     void share_part(std::size_t offset, const char* memory, std::size_t bytes);
     void unmap_parts(std::size_t offset) noexcept;
-    /// Views use the last quarter of a slot, blocks the rest.
+    /// Views use the second half of a slot, blocks the first.
     std::size_t views_offset() const noexcept { return window_.stride / 2; }
     std::size_t views_bytes() const noexcept { return window_.stride - views_offset(); }
     bool is_view(std::size_t offset) const noexcept { return offset >= views_offset(); }

@@ -42,6 +42,8 @@ void write(core::JobState& job, Memory memory, device::Control* block, std::size
 /// Size of the fields before the words that kernels write.
 constexpr std::size_t head_bytes = offsetof(device::Control, sync_epoch);
 
+static_assert(offsetof(device::Control, trace) % 16 == 0, "Triton compiles one kernel for all PEs");
+
 /// The sink of the trace for kernels in that memory; null without one.
 device::TraceSink* trace_of(core::JobState& job, Memory memory) {
     if (!job.board().header().traces_kernels()) return nullptr;

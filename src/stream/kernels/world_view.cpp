@@ -23,7 +23,7 @@ WorldView::WorldView(core::JobState& job)
              job.topology().everything_routed()} {}
 
 void WorldView::exchange(const void* message, std::size_t bytes) {
-    job_.world_state().exchange(core::Called("allocate").part(), message, bytes);
+    job_.world_state().exchange("allocate", message, bytes);
 }
 
 const void* WorldView::exchanged(int pe) const { return job_.world_state().exchanged(pe); }

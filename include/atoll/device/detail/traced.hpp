@@ -50,7 +50,7 @@ class TakenRecord {
         // On a GPU the count lies in its memory. On hosts it is the log's own word, which other threads add
         // to.
         unsigned long long* const shown = &(reinterpret_cast<TraceLog*>(records_) - 1)->sink.next;
-        if (shown != &sink_->next) store_relaxed(shown, number_ + 1);
+        if (shown != &sink_->next) store_relaxed(shown, load_relaxed(&sink_->next));
         return nullptr;
     }
 

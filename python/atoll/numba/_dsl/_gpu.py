@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from ..._kernels import ptx
+from ..._kernels import ptx, trace_ptx
 from .. import _primitives as p
 from ._cpu import I64, as_bits, as_value, bit_forms, bits_type, loads, nothing, stores, updates
 from ._registration import DEVICE, emit, implement
@@ -215,7 +215,7 @@ def _():
     return i64(), lambda context, builder, values: asm(builder, ptx.clock(), "=l", I64, [])
 
 
-emits(p.trace_take)(lambda *_: value(ptx.trace_take(), "=&l,l,l", i64, i64, i64))
+emits(p.trace_take)(lambda *_: value(trace_ptx.trace_take(), "=&l,l,l", i64, i64, i64))
 
 
 @emits(p.trace_write)
@@ -224,7 +224,9 @@ def _(*kinds):
         trace, taken, what, began, peer, *words = values
         what, peer = builder.trunc(what, I32), builder.trunc(peer, I32)
         operands = [trace, taken, what, began, peer, *words]
-        apart(builder, "atoll_trace_write", ptx.trace_write(), "l,l,r,l,r,l,l,l", ir.VoidType(), operands)
+        apart(
+            builder, "atoll_trace_write", trace_ptx.trace_write(), "l,l,r,l,r,l,l,l", ir.VoidType(), operands
+        )
         return nothing(context)
 
     return i64(*[i64] * 8), build

@@ -10,11 +10,10 @@ from cutlass._mlir.dialects import llvm
 from cutlass.cutlass_dsl import dsl_user_op
 
 from ....cute._primitives import apart, kernel_name
-from ....cute._types import Team
+from ....cute._types import WIDE, Team
 from .. import _table
 
 FIELDS = Team._fields
-WIDE = ("window", "stride", "table", "control", "trace")
 NO_TEAM = (
     "nvshmem.core.device.cute: a kernel uses a team that this PE has no part in, that was destroyed, or that has PEs of "
     "other hosts; or the job is not joined (nvshmem.core.init)."
