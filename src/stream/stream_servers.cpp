@@ -87,7 +87,7 @@ void StreamServers::end() noexcept {
     stream_server_.reset();
     if (device_.streams().trace() == nullptr) return;
     const device::TraceSink* const sink = trace_sink(job_, device_.mine());
-    if (sink != nullptr) device_.streams().trace()->end(*sink);
+    if (sink != nullptr) device_.streams().trace()->end(sink);
 }
 
 std::size_t StreamServers::run_collective(core::TeamState& team, const core::Called& called,

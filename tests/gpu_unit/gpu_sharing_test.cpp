@@ -96,7 +96,18 @@ TEST(GpuSharing, LastsUntilTheLastOwnerEnds) {
     EXPECT_EQ(detail::pes_at_once(number), 1);
 }
 
-class GpusOfFakes : public WithPes {};
+class GpusOfFakes : public WithPes {
+  protected:
+    /// Opens a GPU with these properties; `fake` is set to it.
+    static gpu::OpenDevice opens(const FakeGpu& mine, FakeHeap*& fake) {
+        return [&](const gpu::DeviceChoice&) {
+            auto opened =
+                std::make_unique<FakeHeap>(Faults{}, std::size_t{8} << 20, std::size_t{64} << 10, mine);
+            fake = opened.get();
+            return opened;
+        };
+    }
+};
 
 /// All grids of a collective are equal, and none exceeds any PE's share of its GPU.
 TEST_P(GpusOfFakes, CollectivesHaveTheLeastShare) {
@@ -107,12 +118,7 @@ TEST_P(GpusOfFakes, CollectivesHaveTheLeastShare) {
         const FakeGpu mine{gpu(alone ? 2 : 1), alone ? 1000u : 320u, false};
         FakeHeap* fake = nullptr;
         stream::WorldView view(job.state());
-        const gpu::DeviceMemory memory(view, [&](const gpu::DeviceChoice&) {
-            auto opened =
-                std::make_unique<FakeHeap>(Faults{}, std::size_t{8} << 20, std::size_t{64} << 10, mine);
-            fake = opened.get();
-            return opened;
-        });
+        const gpu::DeviceMemory memory(view, opens(mine, fake));
         const int others = std::max(n - 1, 1);
         // Room for the collectives of four teams, if other PEs use the GPU.
         EXPECT_EQ(fake->most_blocks(), others == 1 ? 320u : gpu::share_of(320, 4 * others));
@@ -131,12 +137,7 @@ TEST_P(GpusOfFakes, SlotsHaveOneStrideThatFitsTheLargestGpu) {
         mine.memory_bytes = (job.my_pe() == 0 ? 300 : 80) * gib;
         FakeHeap* fake = nullptr;
         stream::WorldView view(job.state());
-        const gpu::DeviceMemory memory(view, [&](const gpu::DeviceChoice&) {
-            auto opened =
-                std::make_unique<FakeHeap>(Faults{}, std::size_t{8} << 20, std::size_t{64} << 10, mine);
-            fake = opened.get();
-            return opened;
-        });
+        const gpu::DeviceMemory memory(view, opens(mine, fake));
         EXPECT_EQ(fake->asked_stride(), gpu::device_stride(300 * gib));
         EXPECT_GE(fake->asked_stride(), 2 * 300 * gib);
         job.world().barrier();

@@ -2,11 +2,10 @@
 
 #include "atoll/error.hpp"
 #include "common/descriptors/local_socket.hpp"
+#include "common/hmac.hpp"
 #include "common/log.hpp"
 
 #include <cerrno>
-#include <random>
-#include <sstream>
 
 namespace atl::far {
 namespace {
@@ -14,17 +13,11 @@ namespace {
 /// Bounds one clear(): any process of this host may ring. What is left wakes once more.
 constexpr int most_rings = 1024;
 
-std::string new_name() {
-    std::random_device random;
-    std::ostringstream name;
-    name << "atoll-" << std::hex << random() << random();
-    return name.str();
-}
-
 }  // namespace
 
 Doorbell::Doorbell()
-    : name_(new_name()), fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    : name_("atoll-" + common::random_digits(8)),
+      fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     const common::LocalAddress own(name_);
     if (!fd_ || ::bind(fd_.get(), own.get(), own.size()) != 0)
         throw Error(ErrorCode::system, "Making a socket for the ranks of this host failed: " +

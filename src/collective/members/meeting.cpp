@@ -3,13 +3,12 @@
 #include "bootstrap/host/hosts.hpp"
 #include "collective/members/far_members.hpp"
 #include "collective/members/segment.hpp"
+#include "common/hmac.hpp"
 #include "common/settings/settings.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <random>
-#include <sstream>
 
 namespace atl::requests {
 namespace {
@@ -126,13 +125,6 @@ std::string number_at(const std::vector<std::string>& parts, const std::string& 
     return {};
 }
 
-std::string new_endpoint_name() {
-    std::random_device random;
-    std::ostringstream name;
-    name << std::hex << random() << random() << random() << random();
-    return name.str();
-}
-
 /// The hosts of all members, the name of the endpoint, and the members' numbers at it.
 std::vector<std::string> plan(const std::vector<std::vector<std::string>>& received) {
     std::vector<std::string> hosts, numbers;
@@ -143,7 +135,7 @@ std::vector<std::string> plan(const std::vector<std::vector<std::string>>& recei
         if (std::find(numbers.begin(), numbers.end(), "") == numbers.end())
             return {pack(hosts), received[0][i], pack(numbers)};
     }
-    return {pack(hosts), new_endpoint_name(), ""};
+    return {pack(hosts), common::random_digits(16), ""};
 }
 
 Layout layout_of(int rank, const std::vector<std::string>& hosts, const std::vector<std::string>& numbers) {

@@ -50,9 +50,9 @@ device::TraceClock KernelTrace::compared_clocks() {
     return {device_ns, device_ns - static_cast<std::uint64_t>(offset), error};
 }
 
-void KernelTrace::end(const device::TraceSink& sink) noexcept try {
+void KernelTrace::end(const device::TraceSink* sink) noexcept try {
     std::uint64_t counted = 0;
-    gpu_.executor().copy(&counted, &sink.next, sizeof counted);
+    gpu_.executor().copy(&counted, &sink->next, sizeof counted);
     log_.header().last = compared_clocks();
     __atomic_store_n(&log_.header().sink.next, counted, __ATOMIC_RELEASE);
 } catch (const Error&) {

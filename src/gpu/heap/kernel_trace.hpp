@@ -15,7 +15,7 @@ class KernelTrace {
     device::TraceSink first_sink() const noexcept { return {log_.header().sink.next, records_, log_.most()}; }
     /// Compares the clocks again, and takes over the number of records from `sink`, in memory of the GPU.
     /// Kernels of this PE have ended.
-    void end(const device::TraceSink& sink) noexcept;
+    void end(const device::TraceSink* sink) noexcept;
 
   private:
     device::TraceClock compared_clocks();

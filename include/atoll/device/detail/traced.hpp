@@ -47,8 +47,7 @@ class TakenRecord {
     /// Null if the log is full.
     ATOLL_ANYWHERE TraceRecord* record() const {
         if (number_ < most_) return records_ + number_;
-        // On a GPU the count lies in its memory. On hosts it is the log's own word, which other threads add
-        // to.
+        // On a GPU the count lies in its memory. On hosts it is the log's own word.
         unsigned long long* const shown = &(reinterpret_cast<TraceLog*>(records_) - 1)->sink.next;
         if (shown != &sink_->next) store_relaxed(shown, load_relaxed(&sink_->next));
         return nullptr;
