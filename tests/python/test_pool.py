@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
+from io import StringIO
 from pathlib import Path
 
 import atoll
@@ -69,23 +70,29 @@ def test_a_future_that_runs_out_of_time_tells_why(shared: atoll.Pool) -> None:
 
 
 def test_a_collective_call_of_one_pe_is_reported_soon(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ATOLL_STALL_WARN", "0.1")
+    # A thread of the pool writes here. capfd loses what is written between its read and its truncation.
+    told = StringIO()
+    monkeypatch.setattr(sys, "stderr", told)
+    waits = re.compile(
+        r"atoll run: PE [01] is between calls of the pool, and PE [01] waits for it in barrier"
+    )
     with atoll.Pool(2, spare=False) as pool:
         future = pool.submit(atoll.barrier_all)
-        said = ""
         try:
-            while "have not changed for" not in said:
-                said += capfd.readouterr().err
+            while waits.search(told.getvalue()) is None:
                 assert not future.done()
                 time.sleep(0.01)
         finally:
             pool.interrupt()
+    # A busy machine may answer the launcher's question late: the report opens with the PE's state then.
     assert re.search(
-        r"atoll run: PE [01] is between calls of the pool, and PE [01] waits for it in barrier", said
+        r"(is between calls of the pool|(sleeps|works|is) outside Atoll), and the waits of the others "
+        r"have not changed for 0\.\d s \(ATOLL_STALL_WARN\)",
+        told.getvalue(),
     )
-    assert "is between calls of the pool, and the waits of the others have not changed for 0.1 s" in said
 
 
 def test_a_pool_is_an_executor_with_results_in_pe_order(shared: atoll.Pool) -> None:
