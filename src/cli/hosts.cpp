@@ -370,9 +370,7 @@ class HostsJob {
         constexpr double patience_s = 0.2;
         const std::vector<common::PeDoing> doing = store_->doing(patience_s, false);
         if (stall_.update(doing, now_s))
-            print_table("every PE waits and nothing has moved for " +
-                        bootstrap::seconds_text(settings_.stall_warn_s) +
-                        " (ATOLL_STALL_WARN); what the PEs are doing");
+            print_table(core::stall_heading(settings_.stall_warn_s));
         else if (sleep_.is_due(now_s) && sleep_.update(doing, now_s))
             print_table(sleep_.text() + "; what the PEs are doing");
     }

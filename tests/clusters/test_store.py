@@ -6,6 +6,7 @@ import os
 import random
 import re
 import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -48,6 +49,29 @@ def rank(hosts: Hosts, number: int, count: int, **more: str) -> dict[str, str]:
     """The variables of one process; the store is on host 0."""
     place = {"MASTER_ADDR": hosts.address(0), "MASTER_PORT": "29500"}
     return {"RANK": str(number), "WORLD_SIZE": str(count), **place, **SECRET, **more}
+
+
+WAITS = """
+import atoll
+atoll.init()
+word = atoll.zeros(1, dtype="int64")
+if atoll.my_pe() == 1:
+    atoll.wait_until(word, "==", 7)
+atoll.barrier_all()
+"""
+
+
+def test_a_stall_is_reported_once(make_hosts: MakeHosts) -> None:
+    hosts = make_hosts(2)
+    command = [sys.executable, "-c", WAITS]
+    started = hosts.torchrun([0, 0, 1, 1], command, {**SECRET, "ATOLL_STALL_WARN": "0.5"})
+    heading = "every PE waits and nothing has moved"
+    started[0].wait_for(heading + " for 0.5 s (ATOLL_STALL_WARN)")
+    started[0].wait_for("  PE 3: barrier")
+    time.sleep(1.5)
+    said = "".join(each.err() for each in started)
+    assert said.count(heading) == 1 and "atoll: PE 1 waits in wait_until" in said, said
+    assert all(each.process.poll() is None for each in started), said
 
 
 def test_wrong_secret(make_hosts: MakeHosts, pe: str) -> None:

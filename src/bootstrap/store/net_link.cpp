@@ -62,6 +62,12 @@ class NetLink final : public StoreLink {
         return segment;
     }
 
+    /// PE 0 alone can ask the PEs of other hosts, where no launcher has the server.
+    bool sees_all() const override { return server_ != nullptr; }
+    std::vector<common::PeDoing> all_doing(double seconds, bool with_calls) override {
+        return server_->doing(seconds, with_calls);
+    }
+
     std::unique_ptr<Monitor> monitor(const common::BoardView& board) override {
         client_->watches();
         return create_net_monitor(*client_, board);

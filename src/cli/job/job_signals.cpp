@@ -93,9 +93,7 @@ void Job::check_stall() {
     if (phase_ != Phase::running || now() < stall_.next_s()) return;
     if (stall_.update(board_.may_all_wait() ? board_.all_doing(false) : std::vector<common::PeDoing>(),
                       now())) {
-        print_table("every PE waits and nothing has moved for " +
-                    bootstrap::seconds_text(settings_.stall_warn_s) +
-                    " (ATOLL_STALL_WARN); what the PEs are doing");
+        print_table(core::stall_heading(settings_.stall_warn_s));
     } else if (sleep_.is_due(now())) {
         const bool is_over = sleep_.update(board_.all_doing(false), now());
         if (!is_over && !sleep_.should_ask(now())) return;
@@ -106,7 +104,7 @@ void Job::check_stall() {
         if (text.empty() && is_over) text = sleep_.text();
         if (text.empty()) return;
         print_table(text + "; what the PEs are doing", doing);
-        if (waits_of(doing).others.empty()) stall_.dismiss();
+        if (core::waits_of(doing).others.empty()) stall_.dismiss();
     }
 }
 

@@ -11,7 +11,7 @@ namespace atl::cli {
 
 bool SleepWatch::update(const std::vector<common::PeDoing>& doing, double now_s) {
     next_s_ = now_s + interval_s();
-    WaitsOfAll waits = waits_of(doing);
+    core::WaitsOfAll waits = core::waits_of(doing);
     const bool is_still = waits.any && !waits.others.empty() && !waits.has_absent;
     bool may_sleep = is_still;
     std::uint64_t picture = waits.picture;
@@ -54,7 +54,7 @@ void SleepWatch::restart(double now_s) {
 }
 
 std::string SleepWatch::answered(const std::vector<common::PeDoing>& doing) {
-    WaitsOfAll waits = waits_of(doing);
+    core::WaitsOfAll waits = core::waits_of(doing);
     const bool are_idle = std::all_of(waits.others.begin(), waits.others.end(), [&](int pe) {
         return doing[static_cast<std::size_t>(pe)].site == common::idle_in_pool;
     });

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/job/standstill.hpp"
+#include "core/hang/standstill.hpp"
 #include "common/board/board.hpp"
 
 namespace atl::cli {
@@ -50,8 +50,8 @@ class SleepWatch {
     double sleep_s_, work_s_, ask_s_;
     bool is_pool_;
     double next_s_ = 0, may_ask_s_ = 0;
-    Standstill sleep_{{most_waiting_share, most_share, least_cpu_s}};
-    Standstill waits_{{most_waiting_share, any_share, least_cpu_s}};
+    core::Standstill sleep_{{most_waiting_share, most_share, least_cpu_s}};
+    core::Standstill waits_{{most_waiting_share, any_share, least_cpu_s}};
     double waited_s_ = 0;
     std::vector<int> others_;
     bool is_stopped_ = false;  ///< one of them

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cli/job/standstill.hpp"
+#include "core/hang/standstill.hpp"
 #include "common/board/board.hpp"
 
 namespace atl::cli {
@@ -33,12 +33,9 @@ class StallWatch {
   private:
     double interval_s() const;
 
-    /// A PE that only waits polls between its sleeps.
-    static constexpr double most_idle_share = 0.5, least_s = 0.1;
-
     double limit_s_, longest_interval_s_;
     double next_s_ = never;
-    Standstill standstill_{{most_idle_share, most_idle_share, least_s}};
+    core::Standstill standstill_{core::Standstill::of_waits};
     bool warned_ = false;
 };
 

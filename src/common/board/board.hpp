@@ -120,7 +120,7 @@ enum class GpuWait : std::uint32_t {
 };
 
 inline constexpr std::uint32_t board_magic = 0xA7011B0Du;
-inline constexpr std::uint32_t board_version = 10;
+inline constexpr std::uint32_t board_version = 11;
 
 struct alignas(64) BoardHeader {
     std::uint32_t magic = board_magic;
@@ -149,6 +149,10 @@ struct alignas(64) BoardHeader {
     bool traces_kernels() const { return log_events != 0 && log_moves != 0; }
     /// Taken by the caller of abort() that writes the three fields above, before it sets `abort`.
     std::atomic<std::uint32_t> abort_claim{0};
+    /// Of jobs that no launcher watches: see core::HangWatch. The time of the last look, on CLOCK_MONOTONIC.
+    std::atomic<std::uint64_t> looked_ns{0};
+    std::atomic<std::uint64_t> told_picture{0};  ///< the waits of the last standstill that was reported
+    std::atomic<std::uint32_t> told{0};          ///< number of reports
     /// PEs that finalized, left or died.
     alignas(64) std::atomic<std::uint32_t> exited{0};
     std::atomic<std::uint32_t> left{0};  ///< those of `exited` that left without finalize

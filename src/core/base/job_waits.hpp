@@ -3,6 +3,7 @@
 
 #include "common/yield_policy.hpp"
 #include "core/base/start_waits.hpp"
+#include "core/hang/hang_watch.hpp"
 
 #include <atomic>
 #include <memory>
@@ -38,6 +39,7 @@ class JobWaits {
     /// Waits of init and of the opening of GPUs.
     StartWaits at_start;
     common::YieldPolicy yields;
+    HangWatch hang_watch;
 
   private:
     std::atomic<bool> over_{false};

@@ -1,10 +1,11 @@
-#include "cli/job/standstill.hpp"
+#include "core/hang/standstill.hpp"
 
 #include <algorithm>
 
+#include "bootstrap/deadline.hpp"
 #include "common/able_time.hpp"
 
-namespace atl::cli {
+namespace atl::core {
 namespace {
 
 constexpr double least_passed_s = 1e-6;  // 0 means that something has moved
@@ -62,4 +63,14 @@ double Standstill::seconds(const std::vector<common::PeDoing>& doing, std::uint6
     return 0;
 }
 
-}  // namespace atl::cli
+double stall_interval_s(double limit_s, double longest_s) {
+    constexpr double shortest_s = 0.1;
+    return std::clamp(limit_s / 4, shortest_s, longest_s);
+}
+
+std::string stall_heading(double limit_s) {
+    return "every PE waits and nothing has moved for " + bootstrap::seconds_text(limit_s) +
+           " (ATOLL_STALL_WARN); what the PEs are doing";
+}
+
+}  // namespace atl::core

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "common/board/board.hpp"
 
-namespace atl::cli {
+namespace atl::core {
 
 /// The PEs between init and finalize: those that wait, and those that do not.
 struct WaitsOfAll {
@@ -14,6 +15,8 @@ struct WaitsOfAll {
     bool any = false;           ///< a PE waits
     bool has_absent = false;    ///< a PE has not called init: its program may compute before
     std::vector<int> others;    ///< do not wait
+
+    bool are_all() const { return any && others.empty() && !has_absent; }
 };
 WaitsOfAll waits_of(const std::vector<common::PeDoing>& doing);
 
@@ -24,6 +27,8 @@ class Standstill {
     struct Idle {
         double waiting_share, other_share, least_s;
     };
+    /// A PE that only waits polls between its sleeps.
+    static constexpr Idle of_waits{0.5, 0.5, 0.1};
     explicit Standstill(const Idle& idle) : idle_(idle) {}
 
     /// Returns the seconds for which `picture` has been the same, while `is_still` was true at each call.
@@ -47,4 +52,9 @@ class Standstill {
     std::vector<double> coreless_s_;  ///< common::coreless_seconds of each PE then
 };
 
-}  // namespace atl::cli
+/// The time between looks for a standstill of `limit_s`.
+double stall_interval_s(double limit_s, double longest_s);
+/// "every PE waits and nothing has moved for 1.2 s (ATOLL_STALL_WARN); what the PEs are doing".
+std::string stall_heading(double limit_s);
+
+}  // namespace atl::core

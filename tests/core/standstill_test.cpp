@@ -1,8 +1,8 @@
-#include "cli/job/standstill.hpp"
+#include "core/hang/standstill.hpp"
 
 #include <gtest/gtest.h>
 
-namespace atl::cli {
+namespace atl::core {
 namespace {
 
 using common::PeDoing;
@@ -62,4 +62,4 @@ TEST(Standstill, BeginsAnewAfterRestart) {
 }
 
 }  // namespace
-}  // namespace atl::cli
+}  // namespace atl::core

@@ -1,0 +1,81 @@
+#include "core/hang/hang_watch.hpp"
+
+#include "common/clock.hpp"
+#include "common/log.hpp"
+#include "core/hang/cause.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <vector>
+
+namespace atl::core {
+
+namespace {
+
+/// A PE that has not looked for this long waits no longer, or was stopped. Another one then takes its turn.
+constexpr std::uint64_t lapse_ns = 200'000'000;
+/// Times between looks of PEs of other hosts are bounded by a message to each.
+constexpr double longest_interval_s = 10;
+constexpr double patience_s = 0.2, patience_for_report_s = 1;
+
+}  // namespace
+
+void HangWatch::look(bootstrap::Bootstrap& job, const common::BoardView& board, double limit_s) noexcept {
+    if (limit_s <= 0 || !job.sees_all()) return;
+    const std::unique_lock guard(mutex_, std::try_to_lock);
+    if (!guard) return;
+    const std::uint64_t now_ns = common::now_ns();
+    if (!takes_turn(board.header(), now_ns)) return;
+    const double now_s = static_cast<double>(now_ns) * 1e-9;
+    if (now_s < next_s_) return;
+    try {
+        look_at(job, board, limit_s, now_s);
+    } catch (const std::exception&) {  // without memory there is no report
+        standstill_.restart(now_s);
+    }
+}
+
+/// True if this PE is the one that looks. Its looks begin anew if it was not, or was stopped meanwhile.
+bool HangWatch::takes_turn(common::BoardHeader& header, std::uint64_t now_ns) {
+    std::uint64_t last = header.looked_ns.load(std::memory_order_relaxed);
+    const bool was_mine = last == my_look_ns_;
+    const bool has_lapsed = now_ns > last + lapse_ns;
+    if (!was_mine && !has_lapsed) return false;
+    if (!header.looked_ns.compare_exchange_strong(last, now_ns, std::memory_order_relaxed)) return false;
+    my_look_ns_ = now_ns;
+    constexpr std::uint64_t stopped_ns = 5 * lapse_ns;
+    if (!was_mine || now_ns > last + stopped_ns) {
+        standstill_.restart(static_cast<double>(now_ns) * 1e-9);
+        next_s_ = 0;
+    }
+    return true;
+}
+
+void HangWatch::look_at(bootstrap::Bootstrap& job, const common::BoardView& board, double limit_s,
+                        double now_s) {
+    common::BoardHeader& header = board.header();
+    constexpr std::uint32_t most_doublings = 16;
+    const std::uint32_t told = std::min(header.told.load(std::memory_order_acquire), most_doublings);
+    const double limit_now_s = limit_s * static_cast<double>(1U << told);
+    next_s_ = now_s + stall_interval_s(limit_now_s, longest_interval_s);
+    const std::vector<common::PeDoing> doing =
+        board.may_all_wait() ? job.all_doing(patience_s, false) : std::vector<common::PeDoing>();
+    const WaitsOfAll waits = waits_of(doing);
+    const double passed_s = standstill_.seconds(doing, waits.picture, waits.are_all(), now_s);
+    if (passed_s > 0 && passed_s >= limit_now_s) report(job, header, waits.picture, limit_now_s);
+}
+
+/// Reports a standstill that is still the same, and that no PE has reported.
+void HangWatch::report(bootstrap::Bootstrap& job, common::BoardHeader& header, std::uint64_t picture,
+                       double limit_s) {
+    std::uint64_t before = header.told_picture.load(std::memory_order_acquire);
+    if (before == picture) return;
+    const std::vector<common::PeDoing> doing = job.all_doing(patience_for_report_s, true);
+    const WaitsOfAll waits = waits_of(doing);
+    if (!waits.are_all() || waits.picture != picture) return;
+    if (!header.told_picture.compare_exchange_strong(before, picture, std::memory_order_acq_rel)) return;
+    header.told.fetch_add(1, std::memory_order_acq_rel);
+    common::say(report_of(doing, stall_heading(limit_s), "atoll: "));
+}
+
+}  // namespace atl::core

@@ -1,0 +1,160 @@
+"""Jobs that no launcher of Atoll watches: the PEs that wait report that all of them do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from jobs import HANG_GUARD, environment, free_port, write_program
+
+HEADING = "atoll: every PE waits and nothing has moved for {} s (ATOLL_STALL_WARN); what the PEs are doing:"
+# The PEs write to one file of standard error, which the programs may read.
+BEGIN = """
+import threading, time
+atoll.init()
+me = atoll.my_pe()
+x = atoll.zeros(4, dtype="int64")
+def reports():
+    return open(sys.argv[1]).read().count("every PE waits and nothing has moved")
+"""
+
+
+class Ranks:
+    """PEs started by hand with torchrun's variables."""
+
+    def __init__(self, folder: Path, code: str, n: int, **changes: str) -> None:
+        program = write_program(folder, BEGIN + textwrap.dedent(code))
+        self.errors = folder / "errors"
+        place = {"WORLD_SIZE": str(n), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+        with self.errors.open("ab") as errors:
+            self.started = [
+                subprocess.Popen(
+                    [sys.executable, program.name, self.errors.name],
+                    cwd=folder,
+                    env=environment(RANK=str(pe), LOCAL_RANK=str(pe), **place, **changes),
+                    stdin=subprocess.DEVNULL,
+                    stderr=errors,
+                )
+                for pe in range(n)
+            ]
+
+    def said(self) -> str:
+        return self.errors.read_text()
+
+    def wait_for(self, text: str) -> str:
+        """Return what the PEs have said once `text` is part of it. A job that ends before fails at once."""
+        end = time.monotonic() + HANG_GUARD
+        while text not in (said := self.said()):
+            assert all(each.poll() is None for each in self.started), said
+            assert time.monotonic() < end, said
+            time.sleep(0.05)
+        return said
+
+    def succeed(self) -> str:
+        """Wait for the end of the job, and return what the PEs have said."""
+        statuses = [each.wait(timeout=HANG_GUARD) for each in self.started]
+        assert not any(statuses), self.said()
+        return self.said()
+
+    def kill(self) -> None:
+        for each in self.started:
+            each.kill()
+            each.wait(timeout=HANG_GUARD)
+
+
+@pytest.fixture
+def jobs() -> Iterator[list[Ranks]]:
+    started: list[Ranks] = []
+    yield started
+    for job in started:
+        job.kill()
+
+
+def test_each_standstill_is_reported_once(tmp_path: Path, jobs: list[Ranks]) -> None:
+    """A thread sees the report, leaves time for another one, and ends the standstill."""
+    code = """
+        s = atoll.zeros(1, dtype="uint64")
+        def free(number):
+            while reports() < number: time.sleep(0.05)
+            time.sleep(1)
+            s[0] = number
+        for number in 1, 2:
+            if me == 0:
+                thread = threading.Thread(target=free, args=(number,))
+                thread.start()
+                atoll.signal_wait_until(s, ">=", number)
+                thread.join()
+            atoll.barrier_all()
+    """
+    jobs.append(Ranks(tmp_path, code, 3, ATOLL_STALL_WARN="0.1"))
+    said = jobs[0].succeed()
+    assert [line for line in said.splitlines() if "every PE waits and" in line] == [
+        HEADING.format("0.1"), HEADING.format("0.2")
+    ], said  # fmt: skip
+    word = "the uint64 array of shape (1,) allocated at program.py:10"
+    assert said.startswith(f"atoll: PE 0 waits in signal_wait_until on {word}: found 0,"), said
+    assert "\n  PE 1,2: barrier, for PE 0, at program.py:21 (" in said, said
+
+
+def test_calls_that_differ_are_named(tmp_path: Path, jobs: list[Ranks]) -> None:
+    code = """
+        if me == 0:
+            atoll.barrier_all()
+        atoll.sum_reduce(x, x)
+    """
+    jobs.append(Ranks(tmp_path, code, 2, ATOLL_STALL_WARN="0.1", ATOLL_CHECK="none"))
+    said = jobs[0].wait_for("(ATOLL_STALL_WARN); what the PEs are doing:")
+    cause = said.splitlines()[0]
+    assert cause.startswith("atoll: PE ") and "of the world team, where PE " in cause, said
+    assert cause.endswith(": the calls differ."), said
+
+
+def test_a_job_of_one_pe_is_watched(tmp_path: Path, jobs: list[Ranks]) -> None:
+    jobs.append(Ranks(tmp_path, "atoll.wait_until(x[:1], '==', 1)", 1, ATOLL_STALL_WARN="0.1"))
+    said = jobs[0].wait_for(HEADING.format("0.1"))
+    assert said.startswith("atoll: PE 0 waits in wait_until on "), said
+
+
+LEGAL = {
+    "the other computes": "while time.process_time() < began + 1: pass",
+    "the other sleeps": "time.sleep(1)",
+    "the other tests a word": "while time.process_time() < began + 1: atoll.test(x, '==', 1, index=0)",
+    "a thread of the other computes": """
+            def compute():
+                while time.process_time() < began + 1: pass
+                x[0] = 1
+            threading.Thread(target=compute).start()
+            atoll.wait_until(x[:1], "==", 1)
+    """,
+}
+
+
+@pytest.mark.parametrize("other", LEGAL)
+def test_a_legal_wait_is_not_reported(tmp_path: Path, jobs: list[Ranks], other: str) -> None:
+    code = f"""
+        if me == 1:
+            began = time.process_time()
+            {LEGAL[other].strip()}
+        atoll.barrier_all()
+    """
+    jobs.append(Ranks(tmp_path, code, 2, ATOLL_STALL_WARN="0.3"))
+    assert jobs[0].succeed() == ""
+
+
+def test_no_report_is_made_without_a_limit(tmp_path: Path, jobs: list[Ranks]) -> None:
+    code = """
+        def free():
+            time.sleep(1)
+            x[0] = 1
+        if me == 0:
+            threading.Thread(target=free).start()
+            atoll.wait_until(x[:1], "==", 1)
+        atoll.barrier_all()
+    """
+    jobs.append(Ranks(tmp_path, code, 2, ATOLL_STALL_WARN="0"))
+    assert jobs[0].succeed() == ""
