@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/hang/standstill.hpp"
 #include "common/board/board.hpp"
+#include "core/hang/standstill.hpp"
 
 namespace atl::cli {
 

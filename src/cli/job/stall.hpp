@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "core/hang/standstill.hpp"
 #include "common/board/board.hpp"
+#include "core/hang/standstill.hpp"
 
 namespace atl::cli {
 

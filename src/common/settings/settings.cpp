@@ -205,7 +205,8 @@ constexpr Variable variables[] = {
      {},
      SettingType::seconds,
      "1.2",
-     "seconds without progress, while all PEs wait, after which atoll run or a PE reports a stall. Under atoll "
+     "seconds without progress, while all PEs wait, after which atoll run or a PE reports a stall. Under "
+     "atoll "
      "run ten times as long if others sleep outside Atoll, fifty times if they work or with a terminal as "
      "input. 0: never",
      [](Settings& s, const Raw& raw) { s.stall_warn_s = parse_seconds(raw); }},
