@@ -149,7 +149,7 @@ struct alignas(64) BoardHeader {
     bool traces_kernels() const { return log_events != 0 && log_moves != 0; }
     /// Taken by the caller of abort() that writes the three fields above, before it sets `abort`.
     std::atomic<std::uint32_t> abort_claim{0};
-    /// Of jobs that no launcher watches: see core::HangWatch. The time of the last look, on CLOCK_MONOTONIC.
+    /// The last look of core::HangWatch, in jobs that no launcher watches; CLOCK_MONOTONIC.
     std::atomic<std::uint64_t> looked_ns{0};
     std::atomic<std::uint64_t> told_picture{0};  ///< the waits of the last standstill that was reported
     std::atomic<std::uint32_t> told{0};          ///< number of reports

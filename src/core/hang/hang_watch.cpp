@@ -35,7 +35,7 @@ void HangWatch::look(bootstrap::Bootstrap& job, const common::BoardView& board, 
     }
 }
 
-/// True if this PE is the one that looks. Its looks begin anew if it was not, or was stopped meanwhile.
+/// True if this PE is the one that looks. The standstill begins again if it was not, or was stopped.
 bool HangWatch::takes_turn(common::BoardHeader& header, std::uint64_t now_ns) {
     std::uint64_t last = header.looked_ns.load(std::memory_order_relaxed);
     const bool was_mine = last == my_look_ns_;
