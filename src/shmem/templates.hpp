@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "core/context/update_notes.hpp"
+#include "core/sync/poll_watch.hpp"
 #include "shmem/checks.hpp"
 #include "shmem/front.hpp"
 #include "shmem/hand.hpp"
@@ -376,8 +377,16 @@ std::size_t wait_until_some_vector(Call call, T* words, std::size_t n, std::size
     });
 }
 template <class T> int test(Call call, T* word, int cmp, T value) {
-    return guarded(
-        call, [&] { return waiting_context(call, word, 1, cmp).test(word, comparison(cmp), value) ? 1 : 0; });
+    return guarded(call, [&] {
+        const Context& context = waiting_context(call, word, 1, cmp);
+        if (context.test(word, comparison(cmp), value)) return 1;
+        if (core::polls_are_watched.load(std::memory_order_relaxed) && !context.is_on_device(word))
+            [[unlikely]]
+            core::note_poll(context.job(), "a loop of test", word, sizeof(T),
+                            context.world_pe(context.my_pe()),
+                            static_cast<std::uint64_t>(atl::detail::atomic_load(word)));
+        return 0;
+    });
 }
 template <class T> int test_all(Call call, T* words, std::size_t n, const int* status, int cmp, T value) {
     return guarded(call, [&] {

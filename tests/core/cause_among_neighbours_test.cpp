@@ -51,6 +51,68 @@ TEST_F(CauseAmongNeighbours, AnItemLeftOutIsNotAnotherPesElement) {
     EXPECT_EQ(cause().find("waits for an element"), std::string::npos) << cause();
 }
 
+/// The one PE that fills the array on PE 3 has left an item out.
+TEST_F(CauseAmongNeighbours, AnItemLeftOutByTheOnlyWriter) {
+    for (const std::uint64_t place : {32, 40, 48, 56, 72, 80, 88}) {
+        signal(2, 3, 1, false, place);
+        for (int from = 0; from < 2; ++from) signal(from, from + 1, 1, false, place);
+    }
+    signal(0, 1, 1);
+    EXPECT_EQ(cause(),
+              fault("PE 2 is not known to have signalled the awaited element, and signalled 7 others "
+                    "of that array on PE 3"));
+    signal(1, 3, 1, false, 72);  // a second writer: no blame
+    EXPECT_EQ(cause().find("others of that array"), std::string::npos) << cause();
+}
+
+/// PE 0 has set the word twice, and PE 3 has not seen the first value.
+TEST_F(CauseAmongNeighbours, AValueThatWasOverwritten) {
+    const auto waits_for = [&](std::uint64_t value) {
+        pe(3).wait.compare = static_cast<std::uint32_t>(Compare::eq);
+        pe(3).wait.expected = value;
+        pe(3).wait.found = 2;
+    };
+    signal(0, 3, 2);
+    const std::string past = "PE 0 last set the awaited word to 2, past the ";
+    waits_for(1);
+    EXPECT_EQ(cause(), fault(past + "1 that PE 3 waits for"));
+    for (const std::uint64_t value : {3, 0}) {  // 0: a reset
+        waits_for(value);
+        EXPECT_EQ(cause().find("past the"), std::string::npos) << cause();
+    }
+}
+
+/// The waiting PE, of three, has reset its word: no answer that a silent PE owes as well.
+TEST_F(CauseAmongNeighbours, AResetBlamesNoSilentPe) {
+    doing = {pe(3), pe(1), pe(2)};
+    for (const int number : {1, 2}) pe(number).wait.missing[0] = 0;
+    signal(1, 0, 1);
+    signal(0, 0, 0);
+    EXPECT_EQ(cause(),
+              "PE 0 waits in signal_wait_until (PE 1 last set it to 1, PE 0 itself last set it to 0), and "
+              "every PE waits: none is left that could set it");
+}
+
+/// PE 0 and 1 signal each other, as PE 2 and 3 should. Or all signal the PE before them, except for PE 0.
+TEST_F(CauseAmongNeighbours, APairOrARing) {
+    signal(0, 1, 1);
+    signal(1, 0, 1);
+    signal(2, 1, 1);
+    signal(3, 2, 1);
+    EXPECT_EQ(cause(),
+              fault("PE 2 signalled the awaited word of PE 1, PE 0 signalled the awaited word of PE 1, "
+                    "and none is known on PE 3"));
+}
+
+/// Children of a tree add to the word of their parent. PE 1 has taken PE 2 for it.
+TEST_F(CauseAmongNeighbours, AnotherParent) {
+    signal(1, 2, 1, true);
+    signal(2, 3, 1, true);
+    signal(0, 1, 1, true);
+    EXPECT_EQ(cause(), sentence(" (PE 2 last added 1 to it, PE 0 updated that of PE 1, PE 1 updated that of "
+                                "PE 2)"));
+}
+
 /// PE 2 went on to a call of a second team. Two members of the first wait for it, and one PE waits in the
 /// world's call.
 TEST_F(CauseAmongTeams, MostWaitForOneOfTwoPes) {

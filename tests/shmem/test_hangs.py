@@ -156,3 +156,10 @@ def test_the_first_line_names_the_pe_at_fault(
     n, pattern = FAULTS[source][fault]
     said = first_line(tree, n, compiled(source), fault)
     assert re.match(with_lines(pattern, source), said), said
+
+
+def test_a_loop_of_tests_is_reported_by_itself(tree: Path, compiled: Callable[[str], Path]) -> None:
+    said = first_line(tree, 3, "-x", "ATOLL_STALL_WARN=0.1", compiled("hangs.c"), "test")
+    assert re.match(with_lines(r"PE 0 waits in a loop of test on .*: found 0, at <test>", "hangs.c"), said), (
+        said
+    )

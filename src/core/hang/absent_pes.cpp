@@ -11,7 +11,11 @@ using common::CallSeen;
 using common::PeDoing;
 using common::PeState;
 
-std::string at(const char* site) { return site[0] == '\0' ? std::string() : std::string(" at ") + site; }
+/// " at solver.py:61"; ", in main at solver.c:61" for a place in a function.
+std::string at(const std::string& site) {
+    if (site.empty()) return {};
+    return (site.find(" at ") == site.npos ? " at " : ", in ") + site;
+}
 
 /// PEs of other hosts that do not answer.
 std::optional<Cause> silent(const WaitGraph& graph) {
@@ -40,9 +44,9 @@ bool is_beside_gpu(const PeDoing& one) { return one.text.starts_with(common::bes
 std::string own_code_text(const WaitGraph& graph, const std::vector<int>& pes) {
     const PeDoing& one = graph.of(pes[0]);
     if (one.site == common::idle_in_pool) return pe_text(pes) + verb(pes, " is ", " are ") + one.site;
-    return pe_text(pes) +
-           (one.moves ? verb(pes, " goes from wait to wait", " go from wait to wait")
-                      : verb(pes, " is in its own code", " are in their own code") + at(one.site.c_str()));
+    return pe_text(pes) + (one.moves
+                               ? verb(pes, " goes from wait to wait", " go from wait to wait")
+                               : verb(pes, " is in its own code", " are in their own code") + at(one.site));
 }
 
 /// The same, or "the GPU of PE 0 waits in reduce, for PE 2".

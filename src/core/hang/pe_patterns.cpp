@@ -56,6 +56,23 @@ std::optional<int> usual_distance(const Known& known, const std::vector<Sent>& a
     return majority(counts);
 }
 
+/// The only PE whose word the waiting PE has updated, if it has updated words of others instead; else -1. The
+/// PEs may exchange in pairs: two others must have updated each other's.
+int unanswering_partner(const Known& known, const std::vector<Sent>& all) {
+    const std::vector<int> own = updated_by(known, known.waiting());
+    const bool has_pair = std::any_of(all.begin(), all.end(), [&](const Sent& sent) {
+        return sent.from != known.waiting() && sent.to != known.waiting() && sent.from != sent.to &&
+               std::any_of(all.begin(), all.end(),
+                           [&](const Sent& back) { return back.from == sent.to && back.to == sent.from; });
+    });
+    if (known.n_pes() % 2 != 0 || !has_pair || own.size() != 1 || own[0] == known.waiting()) return -1;
+    return updated_by(known, own[0]).empty() ? -1 : own[0];
+}
+
+std::string updated_text(const Known& known, const std::vector<int>& pes) {
+    return known.verb() + (" the awaited word of PE " + common::pe_ranges(pes));
+}
+
 }  // namespace
 
 WordUpdates stray_update(const Known& known) {
@@ -97,6 +114,14 @@ WordUpdates by_pattern_of_pes(const Known& known) {
     if (!distance || *distance == 0) return {};
     const int sender = (known.waiting() - *distance + n_pes) % n_pes;
     const std::vector<int> others = updated_by(known, sender);
+    const int other = unanswering_partner(known, all);
+    if (!others.empty() && other >= 0 && other != sender) {
+        WordUpdates both = faults(
+            {{other, updated_text(known, updated_by(known, other))}, {sender, updated_text(known, others)}},
+            2);
+        both.text += ", and none is known on " + pe_text({known.waiting()});
+        return both;
+    }
     if (!others.empty())
         return fault(sender, known.verb() + (" the awaited word of PE " + common::pe_ranges(others)) +
                                  ", where " + pe_text({known.waiting()}) +

@@ -59,15 +59,17 @@ WordUpdates joined(const std::vector<Update>& updates, const Known& known) {
 }
 
 /// The one PE that has not updated the awaited word, if all others have, two or more; else -1. The waiting PE
-/// may have or not, and counts if it has. If it has updated others' copies, but not that of the silent PE,
-/// the two may be no neighbours.
+/// may have or not, and counts if it has, except for a reset. If it has updated others' copies, but not that
+/// of the silent PE, the two may be no neighbours.
 int only_silent(const Known& known, const std::vector<Update>& updates) {
     std::set<int> without;
     for (int pe = 0; pe < known.n_pes(); ++pe) without.insert(pe);
     without.erase(known.waiting());
     std::size_t others = 0;
-    for (const Update& update : updates)
-        others += update.pe == known.waiting() ? 1 : without.erase(update.pe);
+    for (const auto& [pe, seen] : updates) {
+        const bool is_reset = seen.kind == UpdateKind::set && seen.value == known.wait().found;
+        others += pe == known.waiting() ? (is_reset ? 0 : 1) : without.erase(pe);
+    }
     constexpr std::size_t least = 2;
     if (known.has_lost() || others < least || without.size() != 1) return -1;
     const int silent = *without.begin();
@@ -75,6 +77,21 @@ int only_silent(const Known& known, const std::vector<Update>& updates) {
     std::erase(back, known.waiting());
     const bool is_neighbour = back.empty() || std::find(back.begin(), back.end(), silent) != back.end();
     return is_neighbour ? silent : -1;
+}
+
+/// The PE that has set the awaited word past the one accepted value: the waiting PE missed it. A wait for 0
+/// is one for a reset.
+std::optional<WordUpdates> past_the_value(const Known& known, const std::vector<Update>& updates) {
+    const common::WaitCopy& wait = known.wait();
+    const auto accepted = static_cast<std::int64_t>(wait.expected);
+    const bool is_for_one = wait.compare == static_cast<std::uint32_t>(Compare::eq);
+    if (!is_for_one || accepted <= 0 || static_cast<std::int64_t>(wait.found) <= accepted)
+        return std::nullopt;
+    for (const auto& [pe, seen] : updates)
+        if (pe != known.waiting() && seen.kind == UpdateKind::set && seen.value == wait.found)
+            return fault(pe, text_of(seen, "the awaited word") + ", past the " + std::to_string(accepted) +
+                                 " that " + pe_text({known.waiting()}) + " waits for");
+    return std::nullopt;
 }
 
 /// The PE that has added to the awaited word fewer times than all others, two or more, each equally often.
@@ -263,6 +280,33 @@ std::optional<WordUpdates> holder_of_word(const Known& known, const std::vector<
                              std::to_string(static_cast<std::int64_t>(*released)));
 }
 
+/// ", PE 1 updated that of PE 2": the one or two PEs that have updated copies of the awaited word, but not
+/// it.
+std::string elsewhere_text(const Known& known, const std::vector<int>& updaters) {
+    std::string text;
+    int n = 0;
+    for (int pe = 0; pe < known.n_pes(); ++pe) {
+        const std::vector<int> pes = updated_by(known, pe);
+        const bool is_one =
+            pe == known.waiting() || std::find(updaters.begin(), updaters.end(), pe) != updaters.end();
+        if (is_one || pes.empty()) continue;
+        text += ", " + pe_text({pe}) + " updated that of PE " + common::pe_ranges(pes);
+        ++n;
+    }
+    constexpr int most = 2;
+    return n <= most ? text : std::string();
+}
+
+/// True if the wait is for a larger value, and all updates are additions.
+bool needs_more(const Known& known, const std::vector<Update>& updates) {
+    const std::uint32_t compare = known.wait().compare;
+    return (compare == static_cast<std::uint32_t>(Compare::ge) ||
+            compare == static_cast<std::uint32_t>(Compare::gt) ||
+            compare == static_cast<std::uint32_t>(Compare::eq)) &&
+           std::all_of(updates.begin(), updates.end(),
+                       [](const Update& one) { return one.seen.kind == UpdateKind::add; });
+}
+
 /// The updates of a word of another PE, which may have a part of its own: a pattern of PEs tells less.
 WordUpdates updates_of_polled(const Known& known, const std::vector<Update>& updates) {
     if (updates.empty()) return {};
@@ -303,6 +347,7 @@ WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
     if (const std::optional<WordUpdates> fewer = fewer_additions(known, updates)) return *fewer;
     if (const std::optional<Alike> alike = updates_alike(known, updates))
         if (const std::optional<WordUpdates> behind = behind_others(*alike)) return *behind;
+    if (const std::optional<WordUpdates> past = past_the_value(known, updates)) return *past;
     if (known.is_polled()) return updates_of_polled(known, updates);
     if (made.pes.size() == 1) {
         std::vector<int> others = updated_by(known, made.pes[0]);
@@ -311,6 +356,7 @@ WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
         if (!others.empty() && others.size() <= most)
             made.text += ", and updated that of PE " + common::pe_ranges(others) + " too";
     }
+    if (needs_more(known, updates)) made.text += elsewhere_text(known, made.pes);
     return made;
 }
 
@@ -326,7 +372,7 @@ int only_updater(const std::vector<PeDoing>& doing, int waiting) {
         updated_by(known, updates[0].pe).size() < 2)
         return -1;
     if (!known.uses_signals() && seen.kind != UpdateKind::add && seen.count < 2) return -1;
-    if (!stray_update(known).text.empty()) return -1;
+    if (!stray_update(known).text.empty() || past_the_value(known, updates)) return -1;
     const std::optional<Alike> alike = updates_alike(known, updates);
     return alike && (is_usual(known, *alike) || behind_others(*alike)) ? -1 : updates[0].pe;
 }

@@ -81,6 +81,21 @@ WordUpdates silent_neighbour(const Known& known, const std::vector<Update>& besi
                                 std::to_string(known.waiting()) + " too");
 }
 
+/// The PE that alone has updated the array on the waiting PE, in several other elements: a place for each
+/// item.
+WordUpdates only_writer(const Known& known, const std::vector<Update>& beside) {
+    constexpr std::size_t least = 2;
+    const bool is_one = std::all_of(beside.begin(), beside.end(), [&](const Update& one) {
+        return one.pe == beside.front().pe && one.pe != known.waiting();
+    });
+    if (beside.size() < least || !is_one) return {};
+    const int writer = beside.front().pe;
+    return omission(writer, "is not known to have " + std::string(known.verb()) +
+                                " the awaited element, and " + known.verb() + " " +
+                                std::to_string(beside.size()) + " others of that array on " +
+                                pe_text({known.waiting()}));
+}
+
 }  // namespace
 
 WordUpdates on_other_words(const Known& known) {
@@ -99,6 +114,7 @@ WordUpdates on_other_words(const Known& known) {
     constexpr std::size_t least = 2;  // updates that make a pattern
     if (owner >= 0 && beside.size() >= least)
         return fault(owner, "waits for the element that is its own by the pattern of the others");
+    if (WordUpdates found = only_writer(known, beside); !found.text.empty()) return found;
     std::vector<std::pair<int, std::string>> texts;
     for (const Update& one : beside) texts.emplace_back(one.pe, beside_text(known, one));
     constexpr std::size_t most = 3;

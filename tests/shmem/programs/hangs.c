@@ -57,6 +57,10 @@ static void return_credits(void) {
     }
 }
 
+static void test_in_a_loop(void) {
+    while (me == 0 && !shmem_int_test(&token, SHMEM_CMP_EQ, 1)) continue;  // LINE test
+}
+
 static void leave_out_sync(void) {
     shmem_team_t team;
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 1, 1, n - 1, NULL, 0, &team);
@@ -84,6 +88,7 @@ int main(int argc, char** argv) {
     if (strcmp(argv[1], "flags") == 0) set_flags();
     if (strcmp(argv[1], "lock") == 0) keep_lock();
     if (strcmp(argv[1], "credits") == 0) return_credits();
+    if (strcmp(argv[1], "test") == 0) test_in_a_loop();
     if (strcmp(argv[1], "sync") == 0) leave_out_sync();
     if (strcmp(argv[1], "late") == 0) skip_late();
     shmem_barrier_all();  // LINE end
