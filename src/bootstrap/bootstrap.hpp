@@ -54,8 +54,12 @@ class Bootstrap {
     virtual HostSegment host_segment() = 0;
     /// True if this PE can look at all PEs of the job, and no launcher of ours does.
     virtual bool sees_all() const { return false; }
-    /// The activity of each PE, where `sees_all()`. PEs of other hosts have `seconds` to report it.
-    virtual std::vector<common::PeDoing> all_doing(double /*seconds*/, bool /*with_calls*/) { return {}; }
+    /// The activity of each PE, where `sees_all()`: those of `board` on one host. PEs of other hosts have
+    /// `seconds` to report it.
+    virtual std::vector<common::PeDoing> all_doing(const common::BoardView& board, double /*seconds*/,
+                                                   bool with_calls) {
+        return board.all_doing(with_calls);
+    }
     /// Starts watching: from now on the board records the death of any PE of this job. May return null.
     virtual std::unique_ptr<Monitor> monitor(const common::BoardView& board) = 0;
     /// Tells the process that started this PE of its end; `finalized` is false if it leaves without

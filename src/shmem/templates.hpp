@@ -380,11 +380,7 @@ template <class T> int test(Call call, T* word, int cmp, T value) {
     return guarded(call, [&] {
         const Context& context = waiting_context(call, word, 1, cmp);
         if (context.test(word, comparison(cmp), value)) return 1;
-        if (core::polls_are_watched.load(std::memory_order_relaxed) && !context.is_on_device(word))
-            [[unlikely]]
-            core::note_poll(context.job(), "a loop of test", word, sizeof(T),
-                            context.world_pe(context.my_pe()),
-                            static_cast<std::uint64_t>(atl::detail::atomic_load(word)));
+        core::note_test(context, word);
         return 0;
     });
 }

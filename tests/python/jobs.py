@@ -108,6 +108,12 @@ def interrupted(folder: Path, start: str, waits: str, then: str, **changes: str)
     return Done(command, process.returncode, out, err)
 
 
+def rank_variables(pe: int, n: int, port: int) -> dict[str, str]:
+    """Return the variables by which torchrun tells a process of one host its place."""
+    place = {"RANK": str(pe), "LOCAL_RANK": str(pe), "WORLD_SIZE": str(n)}
+    return {**place, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+
+
 def free_port() -> int:
     """Return a port outside the kernel's own range, whose ports may be taken again before they are used."""
     while True:

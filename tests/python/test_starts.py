@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from jobs import HANG_GUARD, Job, environment, free_port, python, write_program
+from jobs import HANG_GUARD, Job, environment, free_port, python, rank_variables, write_program
 
 # A fake of an initialised torch.distributed. Its store refuses a key that was written before, as PEs of
 # an earlier job left it there.
@@ -47,7 +47,7 @@ def test_torchrun_variables(tmp_path: Path) -> None:
     started = [
         subprocess.Popen(
             [sys.executable, str(program)], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=environment(RANK=str(pe), WORLD_SIZE="2", LOCAL_RANK=str(pe), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)),
+            env=environment(**rank_variables(pe, 2, port)),
         )
         for pe in range(2)
     ]  # fmt: skip
@@ -71,10 +71,9 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("pe", ["0", "1"])
-def test_ctrl_c_in_init_of_pes_without_the_launcher(pe: str) -> None:
-    port = str(free_port())
-    place = {"RANK": pe, "WORLD_SIZE": "2", "LOCAL_RANK": pe, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+@pytest.mark.parametrize("pe", [0, 1])
+def test_ctrl_c_in_init_of_pes_without_the_launcher(pe: int) -> None:
+    place = rank_variables(pe, 2, free_port())
     done = subprocess.run(
         [sys.executable, "-c", CTRL_C_IN_INIT], env=environment(ATOLL_INIT_TIMEOUT="1000", **place),
         capture_output=True, text=True, check=False, timeout=HANG_GUARD,

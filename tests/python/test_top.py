@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jobs import HANG_GUARD, environment, free_port, launcher, write_program
+from jobs import HANG_GUARD, environment, free_port, launcher, rank_variables, write_program
 
 # PE 0 waits for a line in its own code, with 64 KiB of its heap allocated; the others wait for PE 0.
 PROGRAM = """
@@ -156,15 +156,15 @@ def test_a_running_job_once_and_live_until_its_end(start: Start) -> None:
 def test_pes_of_another_launcher(tmp_path: Path) -> None:
     """A job without `atoll run` has the number of the PE that made its board."""
     program = str(write_program(tmp_path, PROGRAM))
-    place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    port = free_port()
     pes = [
         subprocess.Popen(
             [sys.executable, program],
-            env=environment(RANK=pe, LOCAL_RANK=pe, **place),
+            env=environment(**rank_variables(pe, 2, port)),
             stdin=subprocess.PIPE,
             text=True,
         )
-        for pe in "01"
+        for pe in range(2)
     ]
     try:
         figures = figures_once(pes[1].pid, all_wait_for_pe_0)

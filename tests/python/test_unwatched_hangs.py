@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jobs import HANG_GUARD, environment, free_port, write_program
+from jobs import HANG_GUARD, environment, free_port, rank_variables, write_program
 
 HEADING = "atoll: every PE waits and nothing has moved for {} s (ATOLL_STALL_WARN); what the PEs are doing:"
 # The PEs write to one file of standard error, which the programs may read.
@@ -30,13 +30,13 @@ class Ranks:
     def __init__(self, folder: Path, code: str, n: int, **changes: str) -> None:
         program = write_program(folder, BEGIN + textwrap.dedent(code))
         self.errors = folder / "errors"
-        place = {"WORLD_SIZE": str(n), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+        port = free_port()
         with self.errors.open("ab") as errors:
             self.started = [
                 subprocess.Popen(
                     [sys.executable, program.name, self.errors.name],
                     cwd=folder,
-                    env=environment(RANK=str(pe), LOCAL_RANK=str(pe), **place, **changes),
+                    env=environment(**rank_variables(pe, n, port), **changes),
                     stdin=subprocess.DEVNULL,
                     stderr=errors,
                 )

@@ -255,9 +255,7 @@ PyObject* test_body(const Arguments<6>& a) {
         }
         refuse_out(test_spec, a[4]);
         const bool is_so = ctx.test(word, cmp, value);
-        if (!is_so && core::polls_are_watched.load(std::memory_order_relaxed) && !ctx.is_on_device(word))
-            [[unlikely]]
-            note_poll(ctx, "a loop of test", word, atl::detail::atomic_load(word), ctx.my_pe());
+        if (!is_so) core::note_test(ctx, word);
         return PyBool_FromLong(is_so);
     });
 }

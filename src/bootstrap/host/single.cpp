@@ -36,9 +36,6 @@ class Single final : public Bootstrap {
         return segment;
     }
     bool sees_all() const override { return true; }
-    std::vector<common::PeDoing> all_doing(double /*seconds*/, bool with_calls) override {
-        return board_.view().all_doing(with_calls);
-    }
     std::unique_ptr<Monitor> monitor(const common::BoardView&) override { return nullptr; }
     void goodbye(bool) noexcept override {}
     void abort(int, const std::string&) noexcept override {}

@@ -134,9 +134,6 @@ class HostLink final : public StoreLink {
     }
 
     bool sees_all() const override { return true; }
-    std::vector<common::PeDoing> all_doing(double /*seconds*/, bool with_calls) override {
-        return board_.view().all_doing(with_calls);
-    }
 
     std::unique_ptr<Monitor> monitor(const common::BoardView& board) override {
         if (server_) server_->end_setup();

@@ -64,7 +64,8 @@ class NetLink final : public StoreLink {
 
     /// PE 0 alone can ask the PEs of other hosts, where no launcher has the server.
     bool sees_all() const override { return server_ != nullptr; }
-    std::vector<common::PeDoing> all_doing(double seconds, bool with_calls) override {
+    std::vector<common::PeDoing> all_doing(const common::BoardView&, double seconds,
+                                           bool with_calls) override {
         return server_->doing(seconds, with_calls);
     }
 

@@ -53,24 +53,24 @@ bool HangWatch::takes_turn(common::BoardHeader& header, std::uint64_t now_ns) {
 
 void HangWatch::look_at(bootstrap::Bootstrap& job, const common::BoardView& board, double limit_s,
                         double now_s) {
-    common::BoardHeader& header = board.header();
     constexpr std::uint32_t most_doublings = 16;
-    const std::uint32_t told = std::min(header.told.load(std::memory_order_acquire), most_doublings);
+    const std::uint32_t told = std::min(board.header().told.load(std::memory_order_acquire), most_doublings);
     const double limit_now_s = limit_s * static_cast<double>(1U << told);
     next_s_ = now_s + stall_interval_s(limit_now_s, longest_interval_s);
     const std::vector<common::PeDoing> doing =
-        board.may_all_wait() ? job.all_doing(patience_s, false) : std::vector<common::PeDoing>();
+        board.may_all_wait() ? job.all_doing(board, patience_s, false) : std::vector<common::PeDoing>();
     const WaitsOfAll waits = waits_of(doing);
     const double passed_s = standstill_.seconds(doing, waits.picture, waits.are_all(), now_s);
-    if (passed_s > 0 && passed_s >= limit_now_s) report(job, header, waits.picture, limit_now_s);
+    if (passed_s > 0 && passed_s >= limit_now_s) report(job, board, waits.picture, limit_now_s);
 }
 
 /// Reports a standstill that is still the same, and that no PE has reported.
-void HangWatch::report(bootstrap::Bootstrap& job, common::BoardHeader& header, std::uint64_t picture,
+void HangWatch::report(bootstrap::Bootstrap& job, const common::BoardView& board, std::uint64_t picture,
                        double limit_s) {
+    common::BoardHeader& header = board.header();
     std::uint64_t before = header.told_picture.load(std::memory_order_acquire);
     if (before == picture) return;
-    const std::vector<common::PeDoing> doing = job.all_doing(patience_for_report_s, true);
+    const std::vector<common::PeDoing> doing = job.all_doing(board, patience_for_report_s, true);
     const WaitsOfAll waits = waits_of(doing);
     if (!waits.are_all() || waits.picture != picture) return;
     if (!header.told_picture.compare_exchange_strong(before, picture, std::memory_order_acq_rel)) return;

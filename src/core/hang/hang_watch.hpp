@@ -21,7 +21,7 @@ class HangWatch {
   private:
     bool takes_turn(common::BoardHeader& header, std::uint64_t now_ns);
     void look_at(bootstrap::Bootstrap& job, const common::BoardView& board, double limit_s, double now_s);
-    static void report(bootstrap::Bootstrap& job, common::BoardHeader& header, std::uint64_t picture,
+    static void report(bootstrap::Bootstrap& job, const common::BoardView& board, std::uint64_t picture,
                        double limit_s);
 
     std::mutex mutex_;              // threads of the PE may wait at once; guards all below

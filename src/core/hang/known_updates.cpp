@@ -63,6 +63,14 @@ std::vector<int> updated_by(const Known& known, int sender) {
     return pes;
 }
 
+std::string updated_text(const Known& known, const std::vector<int>& pes) {
+    return known.verb() + (" the awaited word of " + pe_text(pes));
+}
+
+std::string none_known_text(const Known& known) {
+    return ", and none is known on " + pe_text({known.waiting()});
+}
+
 WordUpdates fault(int pe, const std::string& text) { return {pe_text({pe}) + " " + text, {pe}, true, false}; }
 WordUpdates omission(int pe, const std::string& text) {
     return {pe_text({pe}) + " " + text, {pe}, true, true};

@@ -80,6 +80,11 @@ std::string text_of(const common::UpdateSeen& seen, const std::string& object);
 /// The PEs whose copy of the awaited word a PE has updated, in ascending order.
 std::vector<int> updated_by(const Known& known, int sender);
 
+/// "signalled the awaited word of PE 0,2", or "updated …".
+std::string updated_text(const Known& known, const std::vector<int>& pes);
+/// ", and none is known on PE 3", of the waiting PE.
+std::string none_known_text(const Known& known);
+
 /// "PE 1 ..." as a mistake.
 WordUpdates fault(int pe, const std::string& text);
 /// The PE has not made an update, which its program may have after the current wait.

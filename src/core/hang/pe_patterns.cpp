@@ -69,10 +69,6 @@ int unanswering_partner(const Known& known, const std::vector<Sent>& all) {
     return updated_by(known, own[0]).empty() ? -1 : own[0];
 }
 
-std::string updated_text(const Known& known, const std::vector<int>& pes) {
-    return known.verb() + (" the awaited word of PE " + common::pe_ranges(pes));
-}
-
 }  // namespace
 
 WordUpdates stray_update(const Known& known) {
@@ -82,8 +78,8 @@ WordUpdates stray_update(const Known& known) {
     const auto strays = [&](const Sent& sent) { return distance_of(known, sent) != *usual; };
     if (std::count_if(all.begin(), all.end(), strays) != 1) return {};
     const Sent& stray = *std::find_if(all.begin(), all.end(), strays);
-    return fault(stray.from, known.verb() + (" the awaited word of PE " + std::to_string(stray.to)) +
-                                 ", where PE " + std::to_string((stray.from + *usual) % known.n_pes()) +
+    return fault(stray.from, updated_text(known, {stray.to}) + ", where PE " +
+                                 std::to_string((stray.from + *usual) % known.n_pes()) +
                                  " follows the pattern of the others");
 }
 
@@ -114,18 +110,17 @@ WordUpdates by_pattern_of_pes(const Known& known) {
     if (!distance || *distance == 0) return {};
     const int sender = (known.waiting() - *distance + n_pes) % n_pes;
     const std::vector<int> others = updated_by(known, sender);
-    const int other = unanswering_partner(known, all);
-    if (!others.empty() && other >= 0 && other != sender) {
+    if (!others.empty()) {
+        const int other = unanswering_partner(known, all);
+        if (other < 0 || other == sender)
+            return fault(sender, updated_text(known, others) + ", where " + pe_text({known.waiting()}) +
+                                     " follows the pattern of the others");
         WordUpdates both = faults(
             {{other, updated_text(known, updated_by(known, other))}, {sender, updated_text(known, others)}},
             2);
-        both.text += ", and none is known on " + pe_text({known.waiting()});
+        both.text += none_known_text(known);
         return both;
     }
-    if (!others.empty())
-        return fault(sender, known.verb() + (" the awaited word of PE " + common::pe_ranges(others)) +
-                                 ", where " + pe_text({known.waiting()}) +
-                                 " follows the pattern of the others");
     const bool is_rule = std::all_of(all.begin(), all.end(),
                                      [&](const Sent& sent) { return distance_of(known, sent) == *distance; });
     if (!is_rule) return {};

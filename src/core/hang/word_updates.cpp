@@ -225,21 +225,19 @@ bool is_usual(const Known& known, const Alike& alike) {
 /// and one before the waiting PE comes first.
 WordUpdates on_other_pes(const Known& known) {
     std::vector<std::pair<int, std::string>> texts;
-    const std::string none = ", and none is known on " + pe_text({known.waiting()});
     int own = -1, n_own = 0;
     for (int pe = 0; pe < known.n_pes(); ++pe) {
         const std::vector<int> pes = updated_by(known, pe);
         if (pes.empty()) continue;
         const bool is_before = (pe + 1) % known.n_pes() == known.waiting();
-        texts.emplace(is_before ? texts.begin() : texts.end(), pe,
-                      known.verb() + (" the awaited word of PE " + common::pe_ranges(pes)));
+        texts.emplace(is_before ? texts.begin() : texts.end(), pe, updated_text(known, pes));
         if (pes == std::vector<int>{pe} && ++n_own == 1) own = pe;
     }
     if (n_own == 1 && texts.size() > 1)
-        return fault(own, known.verb() + (" its own copy of the awaited word" + none));
+        return fault(own, known.verb() + (" its own copy of the awaited word" + none_known_text(known)));
     constexpr std::size_t most = 2;
     WordUpdates all = faults(texts, most);
-    if (!all.text.empty()) all.text += none;
+    if (!all.text.empty()) all.text += none_known_text(known);
     return all;
 }
 
@@ -282,14 +280,13 @@ std::optional<WordUpdates> holder_of_word(const Known& known, const std::vector<
 
 /// ", PE 1 updated that of PE 2": the one or two PEs that have updated copies of the awaited word, but not
 /// it.
-std::string elsewhere_text(const Known& known, const std::vector<int>& updaters) {
+std::string others_copies_text(const Known& known, const std::vector<int>& updaters) {
     std::string text;
     int n = 0;
     for (int pe = 0; pe < known.n_pes(); ++pe) {
         const std::vector<int> pes = updated_by(known, pe);
-        const bool is_one =
-            pe == known.waiting() || std::find(updaters.begin(), updaters.end(), pe) != updaters.end();
-        if (is_one || pes.empty()) continue;
+        const bool has_updated_it = std::find(updaters.begin(), updaters.end(), pe) != updaters.end();
+        if (pe == known.waiting() || has_updated_it || pes.empty()) continue;
         text += ", " + pe_text({pe}) + " updated that of PE " + common::pe_ranges(pes);
         ++n;
     }
@@ -356,7 +353,7 @@ WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
         if (!others.empty() && others.size() <= most)
             made.text += ", and updated that of PE " + common::pe_ranges(others) + " too";
     }
-    if (needs_more(known, updates)) made.text += elsewhere_text(known, made.pes);
+    if (needs_more(known, updates)) made.text += others_copies_text(known, made.pes);
     return made;
 }
 

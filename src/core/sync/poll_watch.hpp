@@ -1,12 +1,14 @@
 // Loops in which a program fetches or tests one word until it changes. A report shows them like waits.
 #pragma once
 
+#include "atoll/detail/memory_ops.hpp"
 #include "atoll/export.hpp"
 #include "atoll/types.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace atl::core {
 
@@ -25,6 +27,14 @@ void forget_polls(const JobState& job, bool is_forked) noexcept;
 /// the word, which was `found` on PE `world_pe`. Shows a loop of such polls on the job board.
 ATOLL_API void note_poll(JobState& job, const char* operation, const void* word, std::size_t bytes,
                          int world_pe, std::uint64_t found) noexcept;
+
+/// A test of `context` has found that this PE's `word` is not as awaited. Words of a GPU are not read here.
+template <class Context, class T> void note_test(const Context& context, const T* word) noexcept {
+    if (polls_are_watched.load(std::memory_order_relaxed) && !context.is_on_device(word)) [[unlikely]]
+        if constexpr (std::is_integral_v<T>)
+            note_poll(context.job(), "a loop of test", word, sizeof(T), context.world_pe(context.my_pe()),
+                      static_cast<std::uint64_t>(atl::detail::atomic_load(word)));
+}
 
 /// "a loop of atomic_fetch", for an operation that leaves a word as it is if others hold it; else null.
 constexpr const char* loop_of(AtomicOp op) noexcept {
