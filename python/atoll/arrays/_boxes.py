@@ -202,11 +202,16 @@ class Boxes(Parts):
         """Combine a box with `scale * value`, each element atomically: by default add.
 
         Not collective. PEs that combine with the same element at once lose nothing. Visible to other PEs after a barrier.
+        Of complex numbers each part is added atomically.
+
+        If all PEs of the team share memory, sums are plain additions under a lock of the owner's part. The first `fetch_add`,
+        `at[...].add`, other `op` or `device()` ends that, also for arrays in the same reserved memory. All PEs then add by
+        atomic operations, which take several times as long.
 
         Parameters
         ----------
         box
-            What indexing takes.
+            What indexing takes. Meanwhile no PE writes there by `put` or an assignment.
         value
             A number or an array that broadcasts to the box's shape.
         scale
@@ -217,7 +222,7 @@ class Boxes(Parts):
         Raises
         ------
         DtypeMismatch
-            If this dtype is not an integer of 32 or 64 bits, float32 or float64.
+            If this dtype is not an integer of 32 or 64 bits, float32 or float64; for sums on hosts also complex64, complex128.
         TypeError
             If the values are not of this kind of numbers, such as 1.5 for integers.
         ValueError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -123,7 +123,9 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         Unsupported
             If an axis is distributed by bounds.
         """
-        return view_of(self._layout), self._block.reshape(-1)
+        axes = view_of(self._layout)
+        cast(Any, self)._use_atomics()
+        return axes, self._block.reshape(-1)
 
     def owner(self, index: int | Sequence[int]) -> int:
         """Return the PE of the team that owns an element, given by one index for each axis.

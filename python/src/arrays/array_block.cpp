@@ -1,6 +1,7 @@
 #include "arrays/array_block.hpp"
 
 #include "core/job/job_state.hpp"
+#include "core/sync/update_locks.hpp"
 
 #include "calls/names.hpp"
 
@@ -299,6 +300,14 @@ Ref array_over(PyArray_Descr* descr, int nd, const npy_intp* dims, const npy_int
     Py_INCREF(owner);
     if (PyArray_SetBaseObject(array.array(), owner) < 0) throw Raised{};
     return array;
+}
+
+void mark_added_to(Block* block) noexcept { __atomic_store_n(&block->added_to, true, __ATOMIC_RELEASE); }
+
+void close_updates_of(Block* block) {
+    if (is_past(block)) return;
+    core::close_updates(g.context->job(), block->serial);
+    __atomic_store_n(&block->added_to, false, __ATOMIC_RELEASE);
 }
 
 }  // namespace atl::python

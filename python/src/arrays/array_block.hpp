@@ -25,7 +25,18 @@ struct Block {
     char* whole;              ///< the job's name of the block: `address`, or its start for atoll.register
     PyObject* keeps;          ///< null, or the array whose memory atoll.register has mapped
     std::string* freed_name;  ///< null, or the name of the array once it was freed
+    bool added_to;  ///< a distributed array adds to it under an update lock; accessed by __atomic operations
 };
+
+/// Notes that a distributed array lies in the block.
+void mark_added_to(Block* block) noexcept;
+/// Closes the update lock of a block (core/sync/update_locks.hpp), before this PE's first atomic operation
+/// there.
+[[gnu::cold]] void close_updates_of(Block* block);
+inline void use_atomics_on(Block* block) {
+    if (block != nullptr && __atomic_load_n(&block->added_to, __ATOMIC_ACQUIRE)) [[unlikely]]
+        close_updates_of(block);
+}
 
 extern PyTypeObject* block_type;
 void register_block(PyObject* module);

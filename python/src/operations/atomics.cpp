@@ -75,6 +75,7 @@ PyObject* run(PyObject* const* a, const Adopted& adopted, PyArrayObject* fetch, 
     check_dtype(S, "dst", dst);
     char* element = symmetric_element(S, "dst", dst, a[operands + 2], O.code != AtomicOp::fetch);
     check_place(S, "dst", element, ctx, pe);
+    if constexpr (O.code != AtomicOp::fetch) use_atomics_on(block_of(dst));
     const DTypeRow& row = row_of(dst);
     const auto refuse = [&]() -> PyObject* { fail_atomic_dtype(S, dst, O.integers_only); };
     if (!row.known) [[unlikely]]

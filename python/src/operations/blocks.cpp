@@ -119,6 +119,7 @@ PyObject* add_in_blocks_body(const Arguments<6>& a) {
         throw Raised{};
     }
     ctx.route(extent.low, extent.bytes, static_cast<int>(blocks.owner(numbers[0])));
+    use_atomics_on(block_of(dst));
     const auto loop = [&]<class T>(T*) {
         if (reinterpret_cast<std::uintptr_t>(blocks.data) % sizeof(T) != 0)
             atl::detail::throw_misaligned(blocks.data, sizeof(T));

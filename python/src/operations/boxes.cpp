@@ -1,8 +1,10 @@
 // The base class of distributed arrays: get and put of boxes on hosts. All that is rare goes to methods of
 // Python.
+#include "arrays/additions.hpp"
 #include "arrays/box.hpp"
 #include "arrays/far_moves.hpp"
 #include "calls/registry.hpp"
+#include "core/job/job_state.hpp"
 #include "operations/elements/irregular.hpp"
 
 #include <algorithm>
@@ -24,6 +26,8 @@ struct Parts {
     Ref copies;  ///< the class of what `a[box]` returns, for `a[box] += x`; null for NumPy's own
     const Block* block = nullptr;
     int me = 0;
+    bool adds_plainly = false;  ///< the block has an update lock, by `serial`
+    std::uint64_t serial = 0;
     bool is_over = false;  ///< freed by the array itself
 
     PyArrayObject* array() const noexcept { return memory.array(); }
@@ -200,52 +204,56 @@ bool fast_put(const Parts& parts, PyObject* key, PyObject* value) {
     return true;
 }
 
-// ---- atomic additions
+// ---- additions
 
-/// Adds elements one by one, each atomically. `steps` and `strides` are in bytes.
-template <class T>
-void add_all(char* there, const npy_intp* steps, const char* here, const npy_intp* strides,
-             const npy_intp* dims, int nd) {
-    if (nd == 0) {
-        T value;
-        std::memcpy(&value, here, sizeof value);
-        atl::detail::atomic_add(reinterpret_cast<T*>(there), value);
-        return;
-    }
-    for (npy_intp i = 0; i < dims[0]; ++i)
-        add_all<T>(there + i * steps[0], steps + 1, here + i * strides[0], strides + 1, dims + 1, nd - 1);
+/// True if every PE of the team shares memory with this one. Then all of them see the words of update locks.
+bool all_near(const Context& ctx) noexcept {
+    for (int pe = 0; ctx.map().table != nullptr && pe < ctx.map().n_pes; ++pe)
+        if (!ctx.map().slot(pe).is_near()) return false;
+    return ctx.map().slot(ctx.my_pe()).is_near();
 }
 
-/// Adds values to a box. False if an owner's memory is not mapped here; then nothing is done.
-template <class T> bool add_to_box(const Parts& parts, const Box& box, const Near& near) {
+/// Adds values of `items` T an element to a box. False if an owner's memory is not mapped here; then nothing
+/// is done.
+template <class T> bool add_to_box(const Parts& parts, const Box& box, const Near& near, int items) {
     PyArrayObject* const block = parts.array();
     const Context& ctx = parts.context(true);
+    core::UpdateWord* const word = parts.adds_plainly && all_near(ctx)
+                                       ? core::update_word(ctx.job().arena().updates(), parts.serial)
+                                       : nullptr;
     bool is_near = reinterpret_cast<std::uintptr_t>(PyArray_BYTES(block)) % sizeof(T) == 0;
     for_each_owner(parts.axes, box,
                    [&](int pe, const BoxShare*) { is_near = is_near && ctx.map().slot(pe).is_near(); });
     if (!is_near) return false;
     for_each_owner(parts.axes, box, [&](int pe, const BoxShare* shares) {
-        npy_intp dims[NPY_MAXDIMS], steps[NPY_MAXDIMS];
-        char *own = PyArray_BYTES(block), *here = near.data;
-        std::size_t span = sizeof(T), n = 1;
+        char* own = PyArray_BYTES(block);
+        Addition all{nullptr, near.data, {}, {}, {}, box.nd};
+        std::size_t span = item_bytes(block);
         for (int i = 0; i < box.nd; ++i) {
-            dims[i] = shares[i].count;
+            all.dims[i] = shares[i].count;
             own += shares[i].local * PyArray_STRIDES(block)[i];
-            here += shares[i].first * near.strides[i];
-            steps[i] = box.ranges[i].step * PyArray_STRIDES(block)[i];
-            span += static_cast<std::size_t>((dims[i] - 1) * steps[i]);
-            n *= static_cast<std::size_t>(dims[i]);
+            all.here += shares[i].first * near.strides[i];
+            all.strides[i] = near.strides[i];
+            all.steps[i] = box.ranges[i].step * PyArray_STRIDES(block)[i];
+            span += static_cast<std::size_t>((shares[i].count - 1) * all.steps[i]);
         }
+        if (items > 1) {
+            all.dims[all.nd] = items;
+            all.steps[all.nd] = all.strides[all.nd] = sizeof(T);
+            ++all.nd;
+        }
+        const auto n = static_cast<std::size_t>(all.size());
         const atl::detail::Slot slot = ctx.route(own, span, pe);
         const atl::detail::Measured measured{ctx.job(), ctx.window().counts,
                                              atl::detail::Measured::Kind::call, "add_at", n * sizeof(T)};
+        all.there = ctx.window().at(own, slot);
         ReleaseGil released(n >= releases_gil_from);
-        add_all<T>(ctx.window().at(own, slot), steps, here, near.strides, dims, box.nd);
+        add<T>(ctx.job(), word == nullptr ? nullptr : ctx.window().heap_at(word, slot), all);
     });
     return true;
 }
 
-/// True if the values were added to the box, each element atomically.
+/// True if the values were added to the box, each element atomically; of complex ones each part.
 bool fast_add(const Parts& parts, PyObject* key, PyObject* value) {
     Box box;
     if (!parts.exists() || !plain_native(parts.array()) || !row_of(parts.array()).known ||
@@ -263,8 +271,12 @@ bool fast_add(const Parts& parts, PyObject* key, PyObject* value) {
     }
     bool is_done = false;
     const Near near(values, strides, box);
-    const auto add = [&]<class T>(T*) { is_done = add_to_box<T>(parts, box, near); };
-    visit_atomic(row_of(parts.array()).type, add, [] {});
+    const auto add = [&]<class T>(T*) { is_done = add_to_box<T>(parts, box, near, 1); };
+    visit_atomic(row_of(parts.array()).type, add, [&] {
+        if (row_of(parts.array()).type == DType::complex128)
+            is_done = add_to_box<double>(parts, box, near, 2);
+        if (row_of(parts.array()).type == DType::complex64) is_done = add_to_box<float>(parts, box, near, 2);
+    });
     return is_done;
 }
 
@@ -353,12 +365,27 @@ PyObject* place(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* n
         for (Py_ssize_t i = 0; i < PyTuple_Size(a[0]); ++i) made->axes.emplace_back(PyTuple_GetItem(a[0], i));
         if (given(a[1])) {
             made->memory = Ref::borrow(a[1]);
-            made->block = block_of(array_arg(place_spec, "memory", a[1]));
+            Block* const block = block_of(array_arg(place_spec, "memory", a[1]));
+            made->block = block;
+            if (block != nullptr && !is_past(block) && g.context->window().heap_has(block->address)) {
+                made->adds_plainly = true;
+                made->serial = block->serial;
+                mark_added_to(block);
+            }
         }
         made->team = Ref::borrow(a[2]);
         made->me = int_of(place_spec, "me", a[3]);
         if (given(a[4])) made->copies = Ref::borrow(a[4]);
         delete std::exchange(reinterpret_cast<Boxes*>(self)->parts, made.release());
+        return none();
+    });
+}
+
+/// For kernels, which take no locks.
+PyObject* use_atomics(PyObject* self, PyObject*) noexcept {
+    return called("device", [&]() -> PyObject* {
+        const Parts* const parts = parts_of(self);
+        if (parts != nullptr && parts->exists()) use_atomics_on(block_of(parts->array()));
         return none();
     });
 }
@@ -469,6 +496,8 @@ ShapeMismatch
      "_add($self, box, value)\n--\n\n"
      "Add to a box, each element atomically. Return False, with nothing done, for what needs the general "
      "way."},
+    {"_use_atomics", use_atomics, METH_NOARGS,
+     "_use_atomics($self)\n--\n\nLet all PEs add to this array by atomic operations from now on."},
     {"_near", near, METH_O,
      "_near($self, key, /)\n--\n\n"
      "Return the PE that owns all of a box, and the index of the box in its block.\n\n"

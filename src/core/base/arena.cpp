@@ -42,6 +42,11 @@ void* Arena::address(int pe, std::uint64_t offset) const {
     return reinterpret_cast<void*>(slot + offset);
 }
 
+void Arena::take_updates() {
+    const auto block = blocks_->allocate(update_words * sizeof(UpdateWord), memory::Allocator::granule);
+    updates_ = reinterpret_cast<UpdateWord*>(mine_ + begin() + block->offset);
+}
+
 void Arena::retire(ControlBlock* block, int n_pes) {
     std::lock_guard lock(mutex_);
     retired_.emplace_back(block, n_pes);

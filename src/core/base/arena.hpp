@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/control_block.hpp"
+#include "core/base/update_words.hpp"
 #include "memory/allocator.hpp"
 #include "memory/mapping.hpp"
 
@@ -28,6 +29,10 @@ class Arena {
     void* allocate(std::size_t bytes);
     /// Allocates the first blocks, whose offsets every PE knows. New memory is zero.
     void take_first(std::size_t bytes) { blocks_->allocate(bytes, memory::Allocator::granule); }
+    /// The same for the words of update locks.
+    void take_updates();
+    /// This PE's table of them.
+    UpdateWord* updates() const { return updates_; }
     void free(void* block) noexcept;
     /// Offset in the slot of an address in this PE's arena. Its inverse for any PE is `address`.
     std::uint64_t offset(const void* address) const {
@@ -47,6 +52,7 @@ class Arena {
     const Topology& topology_;
     std::shared_ptr<memory::Mapping> mapping_;
     char* mine_ = nullptr;
+    UpdateWord* updates_ = nullptr;
     std::mutex mutex_;  // guards the members below
     std::unique_ptr<memory::Allocator> blocks_;
     std::vector<std::pair<ControlBlock*, int>> retired_;

@@ -133,15 +133,17 @@ void JobState::make_world() {
     std::vector<int> everybody(static_cast<std::size_t>(n_pes_));
     std::iota(everybody.begin(), everybody.end(), 0);
     // The first blocks of arenas: every PE knows their offsets, and new memory is zero. Every arena begins
-    // with the control blocks of device functions. In the arena of each domain's first PE, the world team's
-    // block follows.
+    // with the control blocks of device functions and the words of update locks. In the arena of each
+    // domain's first PE, the world team's block follows.
     const std::size_t world_bytes = device::ControlLayout{n_pes_}.bytes();
     kernels_.area_bytes = settings_.team_bytes + (n_pes_ > device::few_pes ? world_bytes : 0);
     kernels_.places.open(kernels_.area_bytes);
     kernels_.rooms.open(settings_.team_bytes);
     const std::uint64_t kernel_place = kernels_.places.take(world_bytes);
     arena_.take_first(kernels_.area_bytes);
-    const std::uint64_t place = layout_.arena_offset() + kernels_.area_bytes;
+    arena_.take_updates();
+    const std::uint64_t place =
+        layout_.arena_offset() + kernels_.area_bytes + update_words * sizeof(UpdateWord);
     const Parts parts(*this, everybody, pe_);
     TeamMemory memory;
     memory.control = static_cast<ControlBlock*>(arena_.address(topology_.hosts().members.front(), place));

@@ -26,9 +26,11 @@ def general_way() -> Any:
 
 @check
 def accumulation_loses_nothing(rng: random.Random) -> None:
-    a, whole = some_array(rng, rng.choice(["i8", "f8", "f4", "u4"]))
+    a, whole = some_array(rng, rng.choice(["i8", "f8", "f4", "u4", "c16", "c8"]))
     for _ in range(3):
         atoll.barrier_all()
+        if rng.random() < 0.3:
+            a._use_atomics()
         box = some_box(rng, a.shape)
         ones = np.arange(np.size(whole[box])).reshape(np.shape(whole[box])).astype(whole.dtype)
         row = ones[:1] if ones.ndim else ones
@@ -39,6 +41,39 @@ def accumulation_loses_nothing(rng: random.Random) -> None:
             a.accumulate(box, given, scale=scale)
         atoll.barrier_all()
         equal(a.to_numpy(), whole)
+
+
+@check
+def accumulation_and_atomic_elements_lose_nothing(rng: random.Random) -> None:
+    n, rounds = 300, 40
+    a = arrays.zeros((n, n), rng.choice(["i8", "f8", "f4"]))
+    atoll.barrier_all()
+    first = rng.randrange(rounds)  # until then all additions are plain ones
+    row, column = rng.randrange(n), rng.randrange(n)
+    ones = np.ones((n, n), a.dtype)
+    for i in range(rounds):
+        a.accumulate(..., ones)
+        if i >= first and atoll.my_pe() % 2 == 0:
+            a.fetch_add((row, column), 1)
+            a.at[[row, row], [column, column]].add(1)
+            a.accumulate((row, column), 1)
+    atoll.barrier_all()
+    wanted = np.full((n, n), rounds * atoll.n_pes(), a.dtype)
+    wanted[row, column] += 4 * (rounds - first) * ((atoll.n_pes() + 1) // 2)
+    equal(a.to_numpy(), wanted)
+
+
+@check
+def accumulation_converts_values(rng: random.Random) -> None:
+    c = arrays.zeros((6, 4), "c16")
+    atoll.barrier_all()
+    c.accumulate((slice(1, 5), slice(None, None, 2)), [1, 2.5], 2j)
+    c.accumulate((0, 1), 3 - 1j)
+    atoll.barrier_all()
+    wanted = np.zeros((6, 4), "c16")
+    wanted[1:5, ::2] = np.array([2j, 5j]) * atoll.n_pes()
+    wanted[0, 1] = (3 - 1j) * atoll.n_pes()
+    equal(c.to_numpy(), wanted)
 
 
 @check

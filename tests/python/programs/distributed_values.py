@@ -235,7 +235,10 @@ def operations_are_atomic(rng: random.Random) -> None:
             (lambda: one.accumulate(0, 1, "max"), "op='max'"),
             (lambda: one.accumulate(0, 1, op="mean"), "expected one of sum, prod, min"),
             (lambda: arrays.zeros(3).accumulate(0, 1, op="and"), "integers of 32 or 64 bits."),
-            (lambda: arrays.zeros(3, complex).accumulate(0, 1), "elements of complex128 are not combined"),
+            (
+                lambda: arrays.zeros(3, complex).accumulate(0, 1, op="prod"),
+                "elements of complex128 are not combined",
+            ),
             (lambda: arrays.zeros(3, "i2").accumulate(0, 1), "elements of int16 are not combined"),
         ]
     )

@@ -43,11 +43,18 @@ def accumulate(
     wanted, its = array._layout.box(box), array._library
     _require(array, op)
     scaled = np.multiply(value, scale) if its is _libraries.HOST else its.array(value) * scale
-    given = fitted("a.accumulate()", summand(scaled, array.dtype, its), wanted, its)
+    converted = summand(scaled, array.dtype, its)
+    if op == "sum" and its is _libraries.HOST and array._add(box, np.asarray(converted)):
+        return
+    given = fitted("a.accumulate()", converted, wanted, its)
     for piece in array._layout.pieces(wanted):
         numbers = numbers_in(tuple(array._block.shape), piece.local, its).reshape(-1)
         values = its.contiguous(given[piece.place], array.dtype).reshape(-1)
-        if op == "sum":
+        if op == "sum" and array.dtype.kind == "c":
+            halves = np.dtype(f"f{array.dtype.itemsize // 2}")
+            places = (2 * numbers[:, None] + np.arange(2)).reshape(-1)
+            atoll.add_at(array._raw.view(halves), places, values.view(halves), piece.pe, team=array._team)
+        elif op == "sum":
             atoll.add_at(array._raw, its.raw(numbers), its.raw(values), piece.pe, team=array._team)
         elif op in _BITS:
             for number, one in zip(numbers.tolist(), values.tolist(), strict=True):
@@ -59,9 +66,13 @@ def accumulate(
 
 def _require(array: DistArray, op: str) -> None:
     dtype = array.dtype
+    if op == "sum" and dtype in (np.complex64, np.complex128) and array._library is _libraries.HOST:
+        return
     kinds = "iu" if op in _BITS else "iuf"
     if dtype.kind not in kinds or dtype.itemsize not in (4, 8) or not dtype.isnative:
         floats = "" if op in _BITS else ", float32 and float64"
+        if op == "sum" and array._library is _libraries.HOST:
+            floats = ", float32, float64, complex64 and complex128"
         raise atoll.DtypeMismatch(
             f"a.accumulate(op={op!r}): elements of {dtype} are not combined atomically; expected integers of 32 or 64 "
             f"bits{floats}. Let one PE at a time change the box, under an atoll.Lock: a[box] = a[box] + x."

@@ -197,6 +197,7 @@ PyObject* put_at_body(const Arguments<7>& a) {
 template <class T> void add_from(const Scattered& s, const char* in, bool one) {
     const auto* src = reinterpret_cast<const T*>(in);
     if (!aligned(s, sizeof(T))) atl::detail::throw_misaligned(s.data, sizeof(T));
+    use_atomics_on(block_of(s.array));
     const atl::detail::Measured measured = measure_scattered(s, "add_at");
     ReleaseGil released(releases(s));
     const auto routed = [&](std::size_t i, T* p, int pe) { s.ctx.atomic_add(p, src[one ? 0 : i], pe); };

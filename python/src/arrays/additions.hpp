@@ -1,0 +1,113 @@
+// Additions to the elements of a box in mapped memory: atomic ones, or plain ones under an update lock.
+#pragma once
+
+#include "calls/py.hpp"
+#include "core/sync/update_locks.hpp"
+
+#include "atoll/detail/memory_ops.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+namespace atl::python {
+
+/// So many elements are added in one hold of a lock, for about 50 us.
+inline constexpr npy_intp added_at_once = 64 * 1024;
+
+/// The elements of a box in a PE's block, and the values. Steps are in bytes.
+struct Addition {
+    char* there;
+    const char* here;
+    npy_intp dims[NPY_MAXDIMS + 1], steps[NPY_MAXDIMS + 1], strides[NPY_MAXDIMS + 1];
+    int nd;
+
+    npy_intp size() const noexcept {
+        npy_intp n = 1;
+        for (int i = 0; i < nd; ++i) n *= dims[i];
+        return n;
+    }
+    /// Leaves out axes of one element, and joins those that lie behind each other on both sides.
+    void simplify() noexcept {
+        int kept = 0;
+        for (int i = 0; i < nd; ++i) {
+            if (dims[i] == 1) continue;
+            const bool joins = kept > 0 && steps[kept - 1] == dims[i] * steps[i] &&
+                               strides[kept - 1] == dims[i] * strides[i];
+            if (!joins) ++kept;
+            dims[kept - 1] = joins ? dims[kept - 1] * dims[i] : dims[i];
+            steps[kept - 1] = steps[i];
+            strides[kept - 1] = strides[i];
+        }
+        nd = kept;
+    }
+};
+
+namespace detail {
+
+template <class T> T value_at(const char* p) noexcept {
+    T value;
+    std::memcpy(&value, p, sizeof value);
+    return value;
+}
+
+/// Integers wrap, also signed ones.
+template <class T> T sum_of(T a, T b) noexcept {
+    if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) +
+                              static_cast<std::make_unsigned_t<T>>(b));
+    else
+        return a + b;
+}
+
+template <class T> void add_row(T* __restrict there, const T* __restrict here, npy_intp n) noexcept {
+    for (npy_intp i = 0; i < n; ++i) there[i] = sum_of(there[i], here[i]);
+}
+
+template <class T> void add_plainly(const Addition& a, char* there, const char* here, int axis) noexcept {
+    constexpr npy_intp item = sizeof(T);
+    if (axis == a.nd) {
+        auto* const element = reinterpret_cast<T*>(there);
+        *element = sum_of(*element, value_at<T>(here));
+        return;
+    }
+    const npy_intp n = a.dims[axis], step = a.steps[axis], stride = a.strides[axis];
+    if (axis + 1 == a.nd && step == item && stride == item &&
+        reinterpret_cast<std::uintptr_t>(here) % sizeof(T) == 0) {
+        add_row(reinterpret_cast<T*>(there), reinterpret_cast<const T*>(here), n);
+        return;
+    }
+    for (npy_intp i = 0; i < n; ++i) add_plainly<T>(a, there + i * step, here + i * stride, axis + 1);
+}
+
+template <class T> void add_atomically(const Addition& a, char* there, const char* here, int axis) noexcept {
+    if (axis == a.nd) {
+        atl::detail::atomic_add(reinterpret_cast<T*>(there), value_at<T>(here));
+        return;
+    }
+    for (npy_intp i = 0; i < a.dims[axis]; ++i)
+        add_atomically<T>(a, there + i * a.steps[axis], here + i * a.strides[axis], axis + 1);
+}
+
+}  // namespace detail
+
+/// Adds by atomic operations if `word` is null or closed. Else it holds the word, in turns for large boxes.
+template <class T> void add(core::JobState& job, core::UpdateWord* word, Addition a) {
+    a.simplify();
+    if (word == nullptr) return detail::add_atomically<T>(a, a.there, a.here, 0);
+    if (a.size() > added_at_once) {
+        Addition half = a;  // a simplified box of several elements has two or more along its first axis
+        half.dims[0] = a.dims[0] / 2;
+        add<T>(job, word, half);
+        a.there += half.dims[0] * a.steps[0];
+        a.here += half.dims[0] * a.strides[0];
+        a.dims[0] -= half.dims[0];
+        return add<T>(job, word, a);
+    }
+    const core::UpdateLock lock(job, *word, "accumulate");
+    if (lock.is_held())
+        detail::add_plainly<T>(a, a.there, a.here, 0);
+    else
+        detail::add_atomically<T>(a, a.there, a.here, 0);
+}
+
+}  // namespace atl::python
