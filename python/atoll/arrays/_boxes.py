@@ -198,45 +198,14 @@ class Boxes(Parts):
         self.local[...] = value.local
         self._library.finish()
 
-    def accumulate(self, box: Any, value: Any, scale: Any = 1, *, op: str = "sum") -> None:
-        """Combine a box with `scale * value`, each element atomically: by default add.
-
-        Not collective. PEs that combine with the same element at once lose nothing. Visible to other PEs after a barrier.
-        Of complex numbers each part is added atomically.
-
-        If all PEs of the team share memory, sums are plain additions under a lock of the owner's part. The first `fetch_add`,
-        `at[...].add`, other `op` or `device()` ends that, also for arrays in the same reserved memory. All PEs then add by
-        atomic operations, which take several times as long.
-
-        Parameters
-        ----------
-        box
-            What indexing takes. Meanwhile no PE writes there by `put` or an assignment.
-        value
-            A number or an array that broadcasts to the box's shape.
-        scale
-            A number.
-        op
-            "sum", "prod", "min", "max"; of integers also "and", "or", "xor". All but "sum" go element by element.
-
-        Raises
-        ------
-        DtypeMismatch
-            If this dtype is not an integer of 32 or 64 bits, float32 or float64; for sums on hosts also complex64, complex128.
-        TypeError
-            If the values are not of this kind of numbers, such as 1.5 for integers.
-        ValueError
-            If the operation is unknown.
-        Unsupported
-            If the array is on GPUs, and the operation is not "sum".
-        """
+    def _accumulate(self, box: Any, value: Any, scale: Any, op: str) -> None:
+        """Combine a box with values that the quick form does not take."""
         _replicated.refuse_updates("accumulate", self)
         if op == "sum" and not isinstance(scale, str) and self._library is _libraries.HOST:
+            # A copy, because the values may lie in the box, whose elements change meanwhile.
             is_plain = isinstance(scale, int) and scale == 1
-            # The memory of another array may be that of the box, whose elements change meanwhile.
-            is_own = not isinstance(value, np.ndarray) or value.base is None
-            given = np.multiply(value, scale) if not is_plain else value if is_own else np.array(value)
-            if self._add(box, given):
+            values = np.array(value) if is_plain else np.multiply(value, scale)
+            if self._add(box, values):
                 return
         accumulate(_array(self), box, value, scale, op, _fitted)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -124,7 +124,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
             If an axis is distributed by bounds.
         """
         axes = view_of(self._layout)
-        cast(Any, self)._use_atomics()
+        self._use_atomics()
         return axes, self._block.reshape(-1)
 
     def owner(self, index: int | Sequence[int]) -> int:

@@ -1,15 +1,10 @@
 // The base class of distributed arrays: get and put of boxes on hosts. All that is rare goes to methods of
 // Python.
-#include "arrays/additions.hpp"
-#include "arrays/box.hpp"
 #include "arrays/far_moves.hpp"
 #include "calls/registry.hpp"
-#include "core/job/job_state.hpp"
-#include "operations/elements/irregular.hpp"
+#include "operations/boxes/parts.hpp"
 
 #include <algorithm>
-#include <cfloat>
-#include <cmath>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -17,38 +12,7 @@
 namespace atl::python {
 namespace {
 
-Spec get_spec, put_spec, add_spec, place_spec;
-
-/// The team of an array, its layout, and this PE's block if it lies in memory of the host.
-struct Parts {
-    std::vector<BoxAxis> axes;
-    Ref memory, team;
-    Ref copies;  ///< the class of what `a[box]` returns, for `a[box] += x`; null for NumPy's own
-    const Block* block = nullptr;
-    int me = 0;
-    bool adds_plainly = false;  ///< the block has an update lock, by `serial`
-    std::uint64_t serial = 0;
-    bool is_over = false;  ///< freed by the array itself
-
-    PyArrayObject* array() const noexcept { return memory.array(); }
-    /// True while the general way would find the same memory.
-    bool exists() const noexcept {
-        return block != nullptr && !is_over && !is_past(block) && block->parent == nullptr;
-    }
-    const Context& context(bool is_put) const {
-        static const Spec get_call{"get"}, put_call{"put"};
-        const auto& its = *nb::inst_ptr<PyTeam>(team.get());
-        if (its.which == PyTeam::Which::made && !its.team)
-            fail(ErrorCode::use_after_free,
-                 "%s(): the team of this distributed array was destroyed, so that only this PE's part is "
-                 "left, a.local. "
-                 "Keep a team as long as its arrays, or bring them to another team before: "
-                 "atoll.arrays.redistribute(a, team=t).",
-                 is_put ? "put" : "get");
-        return team.get() == g.world_object ? *g.context
-                                            : context_slow(is_put ? put_call : get_call, nullptr, team.get());
-    }
-};
+Spec get_spec, put_spec, accumulate_spec, add_spec, place_spec;
 
 struct Boxes {
     PyObject_HEAD Parts* parts;  ///< null until _place
@@ -57,23 +21,6 @@ struct Boxes {
 Parts* parts_of(PyObject* self) noexcept { return reinterpret_cast<Boxes*>(self)->parts; }
 
 // ---- the sides of a move
-
-/// The address and the strides of an array on this PE, for the axes of the array that has the box.
-struct Near {
-    char* data;
-    npy_intp strides[NPY_MAXDIMS];
-
-    Near(char* of, const npy_intp* visible, const Box& box) : data(of) {
-        int k = 0;
-        for (int i = 0; i < box.nd; ++i) {
-            const BoxRange& range = box.ranges[i];
-            strides[i] = range.is_single ? 0 : visible[k++];
-            if (!range.is_reversed) continue;
-            data += (range.count - 1) * strides[i];
-            strides[i] = -strides[i];
-        }
-    }
-};
 
 void move(const Parts& parts, const Box& box, const Near& near, bool is_put) {
     PyArrayObject* const block = parts.array();
@@ -93,63 +40,8 @@ void move(const Parts& parts, const Box& box, const Near& near, bool is_put) {
         if (pe == parts.me)
             copy_to_or_from(far, all);
         else
-            move_strided(parts.context(is_put), all, {far, span});
+            move_strided(parts.context(is_put ? "put" : "get"), all, {far, span});
     });
-}
-
-// ---- what the fast way takes
-
-PyTypeObject* copies_of(const Parts& parts) noexcept {
-    return parts.copies.get() == nullptr ? g.ndarray : reinterpret_cast<PyTypeObject*>(parts.copies.get());
-}
-
-/// True for an array whose elements have the block's dtype and are there to be used. It is of NumPy's own
-/// class, or was returned by `a[box]`.
-bool is_like(const Parts& parts, PyObject* object) {
-    if (Py_TYPE(object) != g.ndarray && Py_TYPE(object) != copies_of(parts)) return false;
-    PyArrayObject* const array = as_array(object);
-    const bool same = PyArray_DESCR(array) == PyArray_DESCR(parts.array()) ||
-                      (PyArray_DESCR(array)->type_num == PyArray_DESCR(parts.array())->type_num &&
-                       plain_native(array) && plain_native(parts.array()));
-    if (!same || PyArray_BASE(array) == nullptr) return same;
-    const Block* const its = block_of(array);
-    return its == nullptr || (!its->freed && its->parent == nullptr && its->device < 0);
-}
-
-/// Writes a number as NumPy's assignment converts it. False for numbers that it warns of, wraps or refuses.
-bool write_number(PyArrayObject* like, PyObject* value, char* element) {
-    const bool is_float = PyFloat_CheckExact(value) || PyArray_IsScalar(value, Double);
-    if (!plain_native(like) || !row_of(like).known || (!is_float && !PyLong_CheckExact(value))) return false;
-    int overflow = 0;
-    const long long whole = is_float ? 0 : PyLong_AsLongLongAndOverflow(value, &overflow);
-    if (overflow != 0) return false;
-    const DType type = row_of(like).type;
-    const auto write = [&]<class T>(T number) {
-        std::memcpy(element, &number, sizeof number);
-        return true;
-    };
-    if (type == DType::float64) return write(is_float ? PyFloat_AsDouble(value) : static_cast<double>(whole));
-    if (type == DType::float32) {
-        if (!is_float) return write(static_cast<float>(whole));
-        const double number = PyFloat_AsDouble(value);
-        return !(std::isfinite(number) && std::fabs(number) > FLT_MAX) && write(static_cast<float>(number));
-    }
-    if (is_float) return false;
-    return visit_integer(
-        type, [&]<class T>(T*) { return std::in_range<T>(whole) && write(static_cast<T>(whole)); },
-        [] { return false; });
-}
-
-/// The strides of an array as if it were broadcast to a shape. False if it does not broadcast.
-bool broadcast(PyArrayObject* array, const npy_intp* dims, int nd, npy_intp* strides) {
-    const int missing = nd - PyArray_NDIM(array);
-    if (missing < 0) return false;
-    for (int i = 0; i < nd; ++i) {
-        const npy_intp length = i < missing ? 1 : PyArray_DIMS(array)[i - missing];
-        if (length != dims[i] && length != 1) return false;
-        strides[i] = length == dims[i] && i >= missing ? PyArray_STRIDES(array)[i - missing] : 0;
-    }
-    return true;
 }
 
 // ---- get and put; null and false if the general way is needed
@@ -204,82 +96,6 @@ bool fast_put(const Parts& parts, PyObject* key, PyObject* value) {
     return true;
 }
 
-// ---- additions
-
-/// True if every PE of the team shares memory with this one. Then all of them see the words of update locks.
-bool all_near(const Context& ctx) noexcept {
-    for (int pe = 0; ctx.map().table != nullptr && pe < ctx.map().n_pes; ++pe)
-        if (!ctx.map().slot(pe).is_near()) return false;
-    return ctx.map().slot(ctx.my_pe()).is_near();
-}
-
-/// Adds values of `items` T an element to a box. False if an owner's memory is not mapped here; then nothing
-/// is done.
-template <class T> bool add_to_box(const Parts& parts, const Box& box, const Near& near, int items) {
-    PyArrayObject* const block = parts.array();
-    const Context& ctx = parts.context(true);
-    core::UpdateWord* const word = parts.adds_plainly && all_near(ctx)
-                                       ? core::update_word(ctx.job().arena().updates(), parts.serial)
-                                       : nullptr;
-    bool is_near = reinterpret_cast<std::uintptr_t>(PyArray_BYTES(block)) % sizeof(T) == 0;
-    for_each_owner(parts.axes, box,
-                   [&](int pe, const BoxShare*) { is_near = is_near && ctx.map().slot(pe).is_near(); });
-    if (!is_near) return false;
-    for_each_owner(parts.axes, box, [&](int pe, const BoxShare* shares) {
-        char* own = PyArray_BYTES(block);
-        Addition all{nullptr, near.data, {}, {}, {}, box.nd};
-        std::size_t span = item_bytes(block);
-        for (int i = 0; i < box.nd; ++i) {
-            all.dims[i] = shares[i].count;
-            own += shares[i].local * PyArray_STRIDES(block)[i];
-            all.here += shares[i].first * near.strides[i];
-            all.strides[i] = near.strides[i];
-            all.steps[i] = box.ranges[i].step * PyArray_STRIDES(block)[i];
-            span += static_cast<std::size_t>((shares[i].count - 1) * all.steps[i]);
-        }
-        if (items > 1) {
-            all.dims[all.nd] = items;
-            all.steps[all.nd] = all.strides[all.nd] = sizeof(T);
-            ++all.nd;
-        }
-        const auto n = static_cast<std::size_t>(all.size());
-        const atl::detail::Slot slot = ctx.route(own, span, pe);
-        const atl::detail::Measured measured{ctx.job(), ctx.window().counts,
-                                             atl::detail::Measured::Kind::call, "add_at", n * sizeof(T)};
-        all.there = ctx.window().at(own, slot);
-        ReleaseGil released(n >= releases_gil_from);
-        add<T>(ctx.job(), word == nullptr ? nullptr : ctx.window().heap_at(word, slot), all);
-    });
-    return true;
-}
-
-/// True if the values were added to the box, each element atomically; of complex ones each part.
-bool fast_add(const Parts& parts, PyObject* key, PyObject* value) {
-    Box box;
-    if (!parts.exists() || !plain_native(parts.array()) || !row_of(parts.array()).known ||
-        !read_box(parts.axes, key, box))
-        return false;
-    npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS] = {};
-    const int nd = box.shape(dims);
-    alignas(16) char element[16];
-    char* values = element;
-    if (is_like(parts, value)) {
-        if (!broadcast(as_array(value), dims, nd, strides)) return false;
-        values = PyArray_BYTES(as_array(value));
-    } else if (!write_number(parts.array(), value, element)) {
-        return false;
-    }
-    bool is_done = false;
-    const Near near(values, strides, box);
-    const auto add = [&]<class T>(T*) { is_done = add_to_box<T>(parts, box, near, 1); };
-    visit_atomic(row_of(parts.array()).type, add, [&] {
-        if (row_of(parts.array()).type == DType::complex128)
-            is_done = add_to_box<double>(parts, box, near, 2);
-        if (row_of(parts.array()).type == DType::complex64) is_done = add_to_box<float>(parts, box, near, 2);
-    });
-    return is_done;
-}
-
 // ---- the class
 
 PyObject* name_of(const char* text) {
@@ -315,6 +131,21 @@ PyObject* put(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* nam
         const Parts* const parts = parts_of(self);
         if (parts != nullptr && fast_put(*parts, a[0], a[1])) return none();
         return PyObject_CallMethodObjArgs(self, general, a[0], a[1], nullptr);
+    });
+}
+
+bool is_one(PyObject* scale) { return PyLong_CheckExact(scale) && PyLong_AsLong(scale) == 1; }
+bool is_sum(PyObject* op) { return PyUnicode_Check(op) && PyUnicode_CompareWithASCIIString(op, "sum") == 0; }
+
+PyObject* accumulate(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) noexcept {
+    return called("accumulate", [&]() -> PyObject* {
+        static PyObject *const general = name_of("_accumulate"), *const sum = name_of("sum");
+        static PyObject* const one = PyLong_FromLong(1);
+        const Arguments<4> a(accumulate_spec, args, n, names);
+        PyObject *const scale = a[2] == nullptr ? one : a[2], *const op = a[3] == nullptr ? sum : a[3];
+        const Parts* const parts = parts_of(self);
+        if (parts != nullptr && is_one(scale) && is_sum(op) && fast_add(*parts, a[0], a[1])) return none();
+        return PyObject_CallMethodObjArgs(self, general, a[0], a[1], scale, op, nullptr);
     });
 }
 
@@ -485,6 +316,45 @@ IndexError
     As for `get`.
 ShapeMismatch
     If the value does not broadcast to the box, or is distributed in another way.)"},
+    {"accumulate", with_keywords(accumulate), METH_FASTCALL | METH_KEYWORDS,
+     R"(accumulate($self, box, value, scale=1, *, op='sum')
+--
+
+Combine a box with `scale * value`, each element atomically: by default add.
+
+Not collective. PEs that combine with the same element at once lose nothing. Visible to other PEs after a
+barrier.
+Of complex numbers each part is added atomically.
+
+If all PEs of the team share memory, sums are plain additions under a lock of the owner's part. The first
+`fetch_add`,
+`at[...].add`, other `op` or `device()` ends that, also for arrays in the same reserved memory. All PEs then
+add by
+atomic operations, which take several times as long.
+
+Parameters
+----------
+box
+        What indexing takes. Meanwhile no PE writes there by `put` or an assignment.
+value
+        A number or an array that broadcasts to the box's shape.
+scale
+        A number.
+op
+        "sum", "prod", "min", "max"; of integers also "and", "or", "xor". All but "sum" go element by
+    element.
+
+Raises
+------
+DtypeMismatch
+        If this dtype is not an integer of 32 or 64 bits, float32 or float64; for sums on hosts also
+    complex64, complex128.
+TypeError
+        If the values are not of this kind of numbers, such as 1.5 for integers.
+ValueError
+        If the operation is unknown.
+Unsupported
+        If the array is on GPUs, and the operation is not "sum".)"},
     {"_place", with_keywords(place), METH_FASTCALL | METH_KEYWORDS,
      "_place($self, rows, memory, team, me, copies=None)\n--\n\n"
      "Set the layout (Layout.rows), this PE's block (None on GPUs), the team, this PE's number there, and "
@@ -524,6 +394,8 @@ PyType_Spec type_spec{"atoll._atoll._Boxes", sizeof(Boxes), 0, Py_TPFLAGS_DEFAUL
 void register_boxes(PyObject* module) {
     read_signature(get_spec, "DistArray.get", "(box: Any, out: Any = None) -> Any");
     read_signature(put_spec, "DistArray.put", "(box: Any, value: Any) -> None");
+    read_signature(accumulate_spec, "DistArray.accumulate",
+                   "(box: Any, value: Any, scale: Any = 1, *, op: str = 'sum') -> None");
     read_signature(add_spec, "_add", "(box: Any, value: Any) -> bool");
     read_signature(place_spec, "_place",
                    "(rows: Any, memory: Any, team: Any, me: int, copies: Any = None) -> None");
