@@ -22,8 +22,9 @@ __device__ void fill(const atl::device::Team& team, int* x, int value) {
 # cuda.core passes numbers: the team's fields, one by one.
 BY_NUMBERS = r"""
 extern "C" __global__ void start(int my_pe, int n_pes, char* window, long long stride, int my_slot, int first, int step,
-                                 const int* table, atl::device::Control* control, int* x, int value) {
-    fill({my_pe, n_pes, window, stride, my_slot, first, step, table, control}, x, value);
+                                 const int* table, atl::device::Control* control, atl::device::TraceSink* trace,
+                                 int* x, int value) {
+    fill({my_pe, n_pes, window, stride, my_slot, first, step, table, control, trace}, x, value);
 }
 """
 BY_VALUE = r"""
@@ -58,6 +59,7 @@ else:
     stream = core.create_stream()
     narrow = ("my_pe", "n_pes", "my_slot", "first", "step")
     team = atoll.WORLD.device()
+    assert team._fields[-1] == "trace", "the kernel above takes the fields one by one"
     fields = [np.int32(value) if name in narrow else value for name, value in team._asdict().items()]
     launch(stream, LaunchConfig(grid=1, block=1), kernel, *fields, x.ptr, np.int32(100))
     stream.sync()
