@@ -153,15 +153,15 @@ class Chosen:
         given = summand(values, array.dtype, its)
         is_on_host = its is _libraries.HOST and array.dtype.kind in "iuf" and array.dtype.isnative
         if is_on_host and array.dtype.itemsize in (4, 8):
-            # Without another PE or thread no addition has to be atomic.
-            if atoll.WORLD.n_pes() == 1 and threading.active_count() == 1:
-                self._add_alone(self._values(given))
-                return
             axes = array._layout.axes
             if len(axes) == 1 and axes[0].bounds is not None and array._memory.window() is not None:
                 flat = given if given.ndim == 0 else self._values(given)
                 low = array._layout.halo[0][0]
                 atoll._atoll._add_in_blocks(array._raw[low:], self._key[0], flat, axes[0].bounds)
+                return
+            # Without another PE or thread no addition has to be atomic.
+            if atoll.WORLD.n_pes() == 1 and threading.active_count() == 1:
+                self._add_alone(self._values(given))
                 return
         flat = self._values(given)
         for place, pes, numbers in self._places():

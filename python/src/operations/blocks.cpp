@@ -1,6 +1,8 @@
 // A part of atoll.arrays in C++: additions to elements by global numbers.
+#include "arrays/additions.hpp"
 #include "arrays/transfer.hpp"
 #include "calls/registry.hpp"
+#include "core/job/job_state.hpp"
 #include "operations/elements/irregular.hpp"
 
 #include <algorithm>
@@ -68,7 +70,7 @@ bool in_range(const npy_int64* index, std::size_t n, npy_int64 last) {
     return found >= 0;
 }
 
-template <class T>
+template <class T, bool Atomic>
 void add(const Blocks& blocks, const npy_int64* index, const T* values, bool one, std::size_t n) {
     constexpr std::size_t ring = std::bit_ceil(prefetched_ahead);
     T* places[ring];
@@ -80,10 +82,13 @@ void add(const Blocks& blocks, const npy_int64* index, const T* values, bool one
     };
     const auto finish = [&](std::size_t i) {
         const T value = values[one ? 0 : i];
-        if (T* place = places[i % ring]) [[likely]]
+        T* const place = places[i % ring];
+        if (place == nullptr) [[unlikely]]
+            blocks.add_far(index[i], value);
+        else if constexpr (Atomic)
             atl::detail::atomic_add(place, value);
         else
-            blocks.add_far(index[i], value);
+            *place = detail::sum_of(*place, value);
     };
     const std::size_t lead = std::min(prefetched_ahead, n);
     for (std::size_t i = 0; i < lead; ++i) prepare(i);
@@ -92,6 +97,20 @@ void add(const Blocks& blocks, const npy_int64* index, const T* values, bool one
         prepare(i);
     }
     for (std::size_t i = n - lead; i < n; ++i) finish(i);
+}
+
+/// Adds by plain additions under the update lock of the only PE's block, which other threads may hold.
+template <class T>
+void add_alone(const Blocks& blocks, std::uint64_t serial, const npy_int64* index, const T* values, bool one,
+               std::size_t n) {
+    core::JobState& job = blocks.ctx.job();
+    core::UpdateWord& word = *core::update_word(job.arena().updates(), serial);
+    constexpr std::size_t most = added_at_once;
+    for (std::size_t i = 0; i < n; i += most) {
+        const core::UpdateLock lock(job, word, "add_at");
+        const auto add_some = lock.is_held() ? add<T, false> : add<T, true>;
+        add_some(blocks, index + i, one ? values : values + i, one, std::min(most, n - i));
+    }
 }
 
 PyObject* add_in_blocks_body(const Arguments<6>& a) {
@@ -119,14 +138,20 @@ PyObject* add_in_blocks_body(const Arguments<6>& a) {
         throw Raised{};
     }
     ctx.route(extent.low, extent.bytes, static_cast<int>(blocks.owner(numbers[0])));
-    use_atomics_on(block_of(dst));
+    Block* const block = block_of(dst);
+    const bool is_alone = ctx.job().n_pes() == 1 && block != nullptr;
+    if (!is_alone) use_atomics_on(block);
     const auto loop = [&]<class T>(T*) {
         if (reinterpret_cast<std::uintptr_t>(blocks.data) % sizeof(T) != 0)
             atl::detail::throw_misaligned(blocks.data, sizeof(T));
         const atl::detail::Measured measured{ctx.job(), ctx.window().counts,
                                              atl::detail::Measured::Kind::call, "add_at", n * sizeof(T)};
         ReleaseGil released(n >= releases_gil_from);
-        add<T>(blocks, numbers, static_cast<const T*>(PyArray_DATA(values.array())), n_values == 1, n);
+        const auto* from = static_cast<const T*>(PyArray_DATA(values.array()));
+        if (is_alone)
+            add_alone<T>(blocks, block->serial, numbers, from, n_values == 1, n);
+        else
+            add<T, true>(blocks, numbers, from, n_values == 1, n);
     };
     const DTypeRow& row = row_of(dst);
     const auto refuse = [&] { fail_atomic_dtype(add_in_blocks_spec, dst); };
