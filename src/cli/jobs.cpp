@@ -200,7 +200,7 @@ int stacks_command(const std::vector<std::string>& arguments) {
     constexpr double patience_s = 2;
     std::vector<int> pes = bootstrap::all_pes(job.board().n_pes());
     std::erase_if(pes, [&](int pe) { return job.board().entry(pe).pid.load() == common::pid_elsewhere; });
-    const std::vector<PeStacks> stacks = read_stacks(job.board(), pes, patience_s, false);
+    const std::vector<PeStacks> stacks = read_stacks(job.board(), pes, patience_s, StackDetail::all);
     for (std::size_t i = 0; i < pes.size(); ++i)
         std::printf("PE %d (process %d):\n%s", pes[i], job.board().entry(pes[i]).pid.load(),
                     stacks[i].text.c_str());

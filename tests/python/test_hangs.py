@@ -302,6 +302,33 @@ def test_the_line_of_a_pe_in_its_own_code_is_told(hanging: Start) -> None:
     assert job.asked_until(pattern)
 
 
+NESTED = """
+import threading
+def inner():
+    atoll.barrier_all() if me != 1 else atoll.sum_reduce(x, x)
+def step():
+    inner()
+def helper():
+    threading.Event().wait()
+if me == 0: threading.Thread(target=helper, daemon=True).start()
+step()
+"""
+
+
+def test_a_report_has_the_stack_of_one_pe_of_each_place(hanging: Start) -> None:
+    """Calls within calls and other threads of the program are shown; a frame that the table names is not."""
+    job = hanging(BEGIN + NESTED, 3, ATOLL_CHECK="none")
+    job.asked_until(r"PE 1 called sum_reduce\(.* at program.py:6 .*: the calls differ")
+    while job.next_line() != "stacks in the program, of one PE of each line:":
+        pass  # the first reports of a busy machine may lack it
+    lines = [job.next_line() for _ in range(3)]
+    assert lines == [
+        "  PE 1: inner at program.py:6, from step at program.py:8, from program.py:12",
+        "  PE 0: inner at program.py:6, from step at program.py:8, from program.py:12",
+        "  PE 0, another thread: helper at program.py:10",
+    ]
+
+
 def test_stacks_of_a_running_job(hanging: Start) -> None:
     """`atoll ps` lists the job; `atoll stacks` and `atoll record` accept the launcher's number and a PE's."""
     code = "print(os.getpid(), file=sys.stderr)\ndef spin():\n    while True: pass\nif me == 1: spin()\natoll.barrier_all()"

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "common/board/beside_gpu.hpp"
 #include "common/elf/elf_lines.hpp"
@@ -72,6 +73,14 @@ std::string python_site(const std::string& line) {
     return std::string(file_name(file)) + ":" + std::to_string(number);
 }
 
+/// The same line as a report has it: "step at solver.py:61", and "solver.py:70" at the outermost level.
+std::string python_frame(const std::string& line, const std::string& site) {
+    constexpr std::string_view in = " in ";
+    const std::size_t at = line.rfind(in);
+    const bool is_named = at != std::string::npos && line.find('<', at) == std::string::npos;
+    return is_named ? line.substr(at + in.size()) + " at " + site : site;
+}
+
 /// True for a line of a file of Python's standard library: its folder is ".../lib/python3.12", or it is
 /// frozen.
 bool is_standard(std::string_view line) {
@@ -92,10 +101,16 @@ PeStacks python_stacks(const std::string& written) {
     PeStacks stacks;
     std::istringstream lines(written);
     std::string installed_site, standard_site;
+    std::vector<std::vector<std::string>> threads(1);  // the first has lines before all threads
+    std::size_t current = 0;
     bool is_current = false, is_in_pool = false, is_called = false;  // by the pool
     for (std::string line; std::getline(lines, line);) {
         if (line.empty()) continue;
-        if (line[0] != ' ') is_current = line.starts_with("Current thread");
+        if (line[0] != ' ') {
+            is_current = line.starts_with("Current thread");
+            threads.emplace_back();
+            if (is_current) current = threads.size() - 1;
+        }
         const std::string site = python_site(line);
         const bool is_ours = line.find("/atoll/") != std::string::npos;
         const bool is_command = line.find("\"<string>\"") != std::string::npos;  // of python -c
@@ -107,8 +122,13 @@ PeStacks python_stacks(const std::string& written) {
                              : is_installed(line) ? installed_site
                                                   : stacks.site;
         if (is_current && !is_ours && found.empty() && !(is_command && is_in_pool)) found = site;
+        if (&found == &stacks.site && !site.empty() && !is_ours && !(is_command && is_in_pool))
+            threads.back().push_back(python_frame(line, site));
         stacks.text += "  " + line + "\n";
     }
+    std::swap(threads.front(), threads[current]);
+    for (std::size_t i = 0; i < threads.size(); ++i)
+        if (i == 0 || !threads[i].empty()) stacks.program.push_back(std::move(threads[i]));
     if (stacks.site.empty()) stacks.site = installed_site;
     if (stacks.site.empty())
         stacks.site = is_in_pool && !is_called ? std::string(common::idle_in_pool) : standard_site;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 #include "cli/stacks/stack_texts.hpp"
 #include "common/board/beside_gpu.hpp"
@@ -117,10 +118,10 @@ class FramePrinter {
     std::size_t count_ = 0;
 };
 
-/// The stacks that the signal handler wrote, without its own frames. With `site_only` only as much as gives
-/// the place in the program: names of frames are read from files slowly.
-PeStacks native_stacks(const StackArea& area, int pid, bool site_only) {
+/// The stacks that the signal handler wrote, without its own frames.
+PeStacks native_stacks(const StackArea& area, int pid, StackDetail detail) {
     PeStacks stacks;
+    stacks.program.emplace_back();
     const std::vector<Object> objects = objects_of(pid);
     const std::size_t threads =
         std::min<std::size_t>(area.next.load(std::memory_order_acquire), StackArea::most_threads);
@@ -129,7 +130,7 @@ PeStacks native_stacks(const StackArea& area, int pid, bool site_only) {
         const std::size_t frames =
             std::min<std::size_t>(thread.frames.load(std::memory_order_acquire), StackArea::most_frames);
         const std::int32_t id = thread.id.load(std::memory_order_relaxed);
-        if (site_only && id != pid) continue;
+        if (detail != StackDetail::all && id != pid) continue;
         stacks.text += "  thread " + std::to_string(id) + ":\n";
         const std::size_t first = frames_of_handlers(objects, thread, frames);
         FramePrinter printer(stacks.text);
@@ -139,7 +140,11 @@ PeStacks native_stacks(const StackArea& area, int pid, bool site_only) {
             const NamedFrame frame = named(objects, i == first ? address : address - 1);
             printer.print(frame);
             if (id == pid && frame.is_program && stacks.site.empty()) stacks.site = frame.text;
-            if (site_only && !stacks.site.empty()) return stacks;
+            if (detail == StackDetail::site && !stacks.site.empty()) return stacks;
+            if (id == pid && frame.is_program && frame.file.empty()) {
+                stacks.program.front().push_back(frame.text);
+                if (detail == StackDetail::program && frame.text.starts_with("main ")) return stacks;
+            }
         }
         printer.flush();
     }
@@ -196,7 +201,7 @@ std::string written_since(const Asked& asked) {
 }  // namespace
 
 std::vector<PeStacks> read_stacks(const common::BoardView& board, const std::vector<int>& pes,
-                                  double patience_s, bool sites_only) {
+                                  double patience_s, StackDetail detail) {
     using Clock = std::chrono::steady_clock;
     std::vector<Asked> asked;
     for (const int pe : pes) asked.push_back(ask(board, pe));
@@ -216,10 +221,11 @@ std::vector<PeStacks> read_stacks(const common::BoardView& board, const std::vec
             stacks.text = "  does not answer: it blocks signals, or runs too rarely\n";
         else {
             if (one.python) stacks = python_stacks(written_since(one));
-            if (sites_only && !stacks.site.empty()) continue;
-            const PeStacks native = native_stacks(board.stacks(one.pe), one.pid, sites_only);
+            if (detail != StackDetail::all && !stacks.site.empty()) continue;
+            PeStacks native = native_stacks(board.stacks(one.pe), one.pid, detail);
             stacks.text += native.text;
             if (stacks.site.empty()) stacks.site = native.site;
+            if (stacks.program.empty()) stacks.program = std::move(native.program);
         }
     }
     return all;
@@ -302,7 +308,7 @@ std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board, st
     }
     if (elsewhere.size() > most) elsewhere.resize(most);
     constexpr double patience_s = 0.3;
-    const std::vector<PeStacks> stacks = read_stacks(board, elsewhere, patience_s, true);
+    const std::vector<PeStacks> stacks = read_stacks(board, elsewhere, patience_s, StackDetail::site);
     for (std::size_t i = 0; i < elsewhere.size(); ++i)
         doing[static_cast<std::size_t>(elsewhere[i])].site = stacks[i].site;
     show_polls(board, elsewhere, doing);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "cli/stacks/stack_texts.hpp"
@@ -9,15 +10,26 @@
 
 namespace atl::cli {
 
-/// Asks the PEs in `pes` for their stacks and waits for the answers, for at most `patience_s`. With
-/// `sites_only` the texts may lack frames.
+/// Names of frames are read from files, slowly, so that no more are read than are needed.
+enum class StackDetail : std::uint8_t {
+    site,     ///< PeStacks::site
+    program,  ///< and PeStacks::program
+    all,      ///< and PeStacks::text
+};
+
+/// Asks the PEs in `pes` for their stacks and waits for the answers, for at most `patience_s`.
 std::vector<PeStacks> read_stacks(const common::BoardView& board, const std::vector<int>& pes,
-                                  double patience_s, bool sites_only);
+                                  double patience_s, StackDetail detail);
 
 /// A report names few PEs, and each PE that is asked is interrupted.
 inline constexpr std::size_t most_asked = 16;
 
 /// The activity of all PEs, with the places in the program of those that do not wait: of the first `most`.
 std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board, std::size_t most = most_asked);
+
+/// The stacks in the program of one PE of each line of a report, at most eight; those of the PEs in `first`
+/// come first. Lines without a newline at the end, or nothing if the report has said as much.
+std::string stacks_of_places(const common::BoardView& board, const std::vector<common::PeDoing>& doing,
+                             const std::vector<int>& first);
 
 }  // namespace atl::cli

@@ -414,7 +414,10 @@ std::vector<PeDoing> BoardView::all_doing(bool with_calls) const {
     return all;
 }
 
-std::string table_of(const std::vector<PeDoing>& doing, const std::vector<int>& first) {
+namespace {
+
+/// The lines of the table. That of the PEs in `first` comes first.
+std::vector<Group> groups_of(const std::vector<PeDoing>& doing, const std::vector<int>& first) {
     std::vector<Group> groups;
     for (std::size_t pe = 0; pe < doing.size(); ++pe) {
         const bool waits = doing[pe].waits;
@@ -435,9 +438,21 @@ std::string table_of(const std::vector<PeDoing>& doing, const std::vector<int>& 
         return std::find_first_of(first.begin(), first.end(), group.pes.begin(), group.pes.end()) !=
                first.end();
     });
+    return groups;
+}
+
+}  // namespace
+
+std::string table_of(const std::vector<PeDoing>& doing, const std::vector<int>& first) {
     std::string table;
-    for (const Group& group : groups) table += render(group);
+    for (const Group& group : groups_of(doing, first)) table += render(group);
     return table;
+}
+
+std::vector<std::vector<int>> places_of(const std::vector<PeDoing>& doing, const std::vector<int>& first) {
+    std::vector<std::vector<int>> places;
+    for (const Group& group : groups_of(doing, first)) places.push_back(group.pes);
+    return places;
 }
 
 }  // namespace atl::common

@@ -230,6 +230,9 @@ inline PeDoing of_state(PeState state, std::string text) {
 /// The table printed by --timeout, SIGQUIT and on a stall: a line for all PEs that do the same. `doing` is by
 /// PE. The line of the PEs in `first` comes first.
 std::string table_of(const std::vector<PeDoing>& doing, const std::vector<int>& first = {});
+/// The PEs of each line of that table.
+std::vector<std::vector<int>> places_of(const std::vector<PeDoing>& doing,
+                                        const std::vector<int>& first = {});
 
 /// A view of a board in shared memory (or, for PEs that are threads, in the process's own).
 class BoardView {

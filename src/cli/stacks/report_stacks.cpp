@@ -1,0 +1,60 @@
+// The stacks that a report has: those in the program, one line a thread.
+#include <string_view>
+
+#include "cli/stacks/stacks.hpp"
+#include "common/text.hpp"
+
+namespace atl::cli {
+namespace {
+
+constexpr std::size_t most_places = 8, most_frames = 12;
+
+std::string joined(const std::vector<std::string>& frames) {
+    std::string text;
+    for (std::size_t i = 0; i < frames.size() && i < most_frames; ++i)
+        text += (i == 0 ? "" : ", from ") + frames[i];
+    if (frames.size() > most_frames) text += ", and " + std::to_string(frames.size() - most_frames) + " more";
+    return text;
+}
+
+/// True if there is at most one frame, and the table names its place.
+bool is_known(const PeStacks& stacks, const common::PeDoing& one) {
+    if (stacks.program.empty() || (stacks.program.size() == 1 && stacks.program[0].empty())) return true;
+    if (stacks.program.size() > 1 || stacks.program[0].size() > 1) return false;
+    const std::string& frame = stacks.program[0][0];
+    const std::size_t at = frame.find(" at ");
+    const std::string place =
+        at == std::string::npos ? frame : frame.substr(at + std::string_view(" at ").size());
+    return one.text.find(place) != std::string::npos || one.site.find(place) != std::string::npos;
+}
+
+}  // namespace
+
+std::string stacks_of_places(const common::BoardView& board, const std::vector<common::PeDoing>& doing,
+                             const std::vector<int>& first) {
+    std::vector<std::vector<int>> places = common::places_of(doing, first);
+    std::erase_if(places, [&](const std::vector<int>& pes) {
+        const common::PeDoing& one = doing[static_cast<std::size_t>(pes.front())];
+        return one.state != common::PeState::running || one.process == 'T' ||
+               one.process == common::silent_process ||
+               board.entry(pes.front()).pid.load() == common::pid_elsewhere;
+    });
+    if (places.size() > most_places) places.resize(most_places);
+    std::vector<int> pes;
+    for (const std::vector<int>& place : places) pes.push_back(place.front());
+    constexpr double patience_s = 1;
+    const std::vector<PeStacks> stacks = read_stacks(board, pes, patience_s, StackDetail::program);
+    std::string lines;
+    bool is_new = false;
+    for (std::size_t i = 0; i < pes.size(); ++i) {
+        is_new = is_new || !is_known(stacks[i], doing[static_cast<std::size_t>(pes[i])]);
+        for (std::size_t thread = 0; thread < stacks[i].program.size(); ++thread) {
+            if (stacks[i].program[thread].empty()) continue;
+            lines += "\n  PE " + std::to_string(pes[i]) + (thread == 0 ? ": " : ", another thread: ") +
+                     joined(stacks[i].program[thread]);
+        }
+    }
+    return is_new ? "stacks in the program, of one PE of each line:" + lines : "";
+}
+
+}  // namespace atl::cli
