@@ -90,6 +90,7 @@ void KernelWatch::show(const device::Report* waiting, bool awaited) {
     shown_ = operation;
     common::WaitCopy record;
     std::snprintf(record.operation, sizeof record.operation, "%s", operation.c_str());
+    if (waiting) std::snprintf(record.site, sizeof record.site, "%s", thread_text(*waiting).c_str());
     record.team = waiting ? waiting->team : 0;
     record.peer = waiting && waiting->team == 0 ? waiting->peer : -1;
     record.word_bytes = waiting && waiting->subject == device::Subject::word ? 8 : 0;

@@ -68,7 +68,14 @@ std::string hex(unsigned long long address) {
 
 std::string operation_text(const device::Report& report) { return name_of(report.operation); }
 
-std::string report_text(const device::Report& report) {
+std::string thread_text(const device::Report& report) {
+    if (report.blocks == 0) return {};
+    return "thread " + std::to_string(report.thread) + " of block " + std::to_string(report.block);
+}
+
+namespace {
+
+std::string fault_text(const device::Report& report) {
     std::string text = name_of(report.operation);
     if (report.team != 0) text += " of team " + std::to_string(report.team);
     if (report.subject == device::Subject::wrong_pe)
@@ -95,6 +102,13 @@ std::string report_text(const device::Report& report) {
     if (report.peer >= 0) text += ", waiting for team PE " + std::to_string(report.peer);
     if (report.tag != 0) text += ", tag " + std::to_string(report.tag);
     return text;
+}
+
+}  // namespace
+
+std::string report_text(const device::Report& report) {
+    const std::string thread = thread_text(report);
+    return fault_text(report) + (thread.empty() ? "" : ", in " + thread);
 }
 
 }  // namespace atl::gpu

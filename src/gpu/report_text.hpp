@@ -11,7 +11,9 @@ namespace atl::gpu {
 
 /// "signal_wait_until".
 std::string operation_text(const device::Report& report);
-/// "signal_wait_until of team 2 in a kernel: found 3 at 0x…, waiting for >= 4, for PE 1, tag 7".
+/// "thread 31 of block 2". Empty for device functions that run on the host.
+std::string thread_text(const device::Report& report);
+/// "signal_wait_until of team 2 at 0x…: found 3, waiting for >= 4, tag 7, in thread 31 of block 2".
 std::string report_text(const device::Report& report);
 
 }  // namespace atl::gpu

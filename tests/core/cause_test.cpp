@@ -51,6 +51,18 @@ TEST_F(HangCause, TheGpuOfAPeWaits) {
     EXPECT_EQ(find_cause(doing).pes, std::vector<int>{1});
 }
 
+TEST_F(HangCause, AWordOfAKernelIsNotSet) {
+    for (const int number : {0, 2, 3}) wait(number, "barrier", {1}, "solver.py:88");
+    wait(1, "signal_wait_until", {});
+    pe(1).text =
+        "its GPU waits: signal_wait_until on 0x10: found 0, waiting for >= 5, at thread 5 of block 2";
+    pe(1).wait.word_bytes = 8;
+    EXPECT_TRUE(
+        cause().starts_with("the GPU of PE 1 waits in signal_wait_until on 0x10: found 0, waiting for >= 5, "
+                            "at thread 5 of block 2, and "))
+        << cause();
+}
+
 TEST_F(HangCause, CallsDiffer) {
     for (const int number : {0, 2, 3}) {
         wait(number, "reduce", {1}, "solver.py:88");

@@ -55,21 +55,25 @@ TEST(KernelWatch, ShowsWhatKernelsWaitForAndThatThePeDoes) {
             while (text() != expected) ::sched_yield();
         };
         // Answers whenever asked, like a kernel, so that the answer remains on the board until it was seen.
-        const auto answers_until = [&](int team, int peer, const std::string& expected) {
+        const auto answers_until = [&](int team, int peer, unsigned blocks, const std::string& expected) {
             while (text() != expected) {
                 if (now_in(words.asked) == 1) {
                     words.waiting = {};
                     words.waiting.operation = device::Operation::reduce;
                     words.waiting.team = team;
                     words.waiting.peer = peer;
+                    words.waiting.blocks = blocks;
+                    words.waiting.block = 2;
+                    words.waiting.thread = 31;
                     __atomic_store_n(&words.asked, 3u, __ATOMIC_RELEASE);
                 }
                 ::sched_yield();
             }
         };
-        answers_until(0, 5, "running, and its GPU waits: reduce, for PE 5");
+        answers_until(0, 5, 0, "running, and its GPU waits: reduce, for PE 5");
         until("running, waits for nothing");
-        answers_until(2, 1, "running, and its GPU waits: reduce, for team PE 1 of team 2");
+        answers_until(2, 1, 4,
+                      "running, and its GPU waits: reduce, for team PE 1 of team 2, at thread 31 of block 2");
         {
             const gpu::KernelWatch::Finish finish(&watch);
             until("its GPU waits: its stream");
@@ -107,6 +111,8 @@ template <class Prepare> std::string said_of(Prepare&& prepare) {
             report.peer = -1;
             report.blocks = 4;
             report.threads = 256;
+            report.block = 2;
+            report.thread = 31;
             const unsigned state = prepare(watch, report);
             __atomic_store_n(&report.state, state, __ATOMIC_RELEASE);
             try {
@@ -133,7 +139,7 @@ std::string said_after(std::initializer_list<std::tuple<const char*, unsigned, u
 }
 
 TEST(KernelWatch, NamesTheKernelThatHadTheGrid) {
-    says(said_after({}), ". The kernel, 4 blocks of 256 threads, was stopped");
+    says(said_after({}), ", in thread 31 of block 2. The kernel, 4 blocks of 256 threads, was stopped");
     says(said_after({{"other", 5, 256}, {"ring", 4, 256}, {"third", 4, 128}, {"ring", 4, 256}}),
          ". The kernel ring, 4 blocks of 256 threads, was stopped");
     says(said_after({{"ring", 4, 256}, {"sums", 0, 256}}), "The kernel ring or sums, 4 blocks");  // 0: any

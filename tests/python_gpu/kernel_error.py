@@ -88,7 +88,7 @@ if me == n - 1:
         call = "wait_until" if mode == "many" else "signal_wait_until"
         name = "none_of_many" if mode == "many" else "late"
         grid = f"The kernel {name}, 1 block of 128 threads,"
-        waited = f"{call} at 0x", "found 0, waiting for >= 5", "tag 42", grid
+        waited = f"{call} at 0x", "found 0, waiting for >= 5", "tag 42", " of block 0. ", grid
         if mode != "torch":
             heard(lambda: atoll.check_kernels(stream="current"), *waited)
         else:

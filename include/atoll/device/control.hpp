@@ -9,7 +9,7 @@
 
 namespace atl::device {
 
-constexpr unsigned control_version = 6;
+constexpr unsigned control_version = 7;
 
 /// Type of the two values of a report.
 enum class Values : unsigned char { unsigned_word, int32, int64, float32, float64 };
@@ -43,6 +43,8 @@ struct Report {
     unsigned long long bound_ns;  ///< bound of this wait; 0: the team's
     unsigned blocks;              ///< blocks of the kernel's grid; 0: unknown
     unsigned threads;             ///< threads of each block
+    unsigned block;               ///< number of the waiting thread's block in the grid, x running fastest
+    unsigned thread;              ///< number of that thread in its block, likewise
 };
 
 /// Positions of Report::compare and Report::values in the word that begins with Report::subject.

@@ -95,14 +95,22 @@ __device__ __noinline__ inline void trap(const Watch* watch) {
     __trap();
 }
 
+/// Adds the grid, and the place of this thread in it.
+__device__ __noinline__ inline Report placed(const Report& what) {
+    Report report = what;
+    report.blocks = gridDim.x * gridDim.y * gridDim.z;
+    report.threads = blockDim.x * blockDim.y * blockDim.z;
+    report.block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+    report.thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    return report;
+}
+
 /// Reports a wait that exceeded its bound, or a wrong PE, and traps. The first thread of the PE's kernels
 /// reports.
 __device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& what, unsigned state = 2) {
     if (atomicCAS_system(&watch->report.state, 0u, 1u) == 0u) {
-        Report report = what;
+        Report report = placed(what);
         report.state = 1;
-        report.blocks = gridDim.x * gridDim.y * gridDim.z;
-        report.threads = blockDim.x * blockDim.y * blockDim.z;
         watch->report = report;
         __threadfence_system();
         store_relaxed(&watch->report.state, state);
@@ -114,7 +122,7 @@ __device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& 
 /// Answers the host, which asks a few times a second. One of the waiting threads does so.
 __device__ __noinline__ inline void answer_host(Watch* watch, const Report& what) {
     if (atomicCAS_system(&watch->asked, 1u, 2u) != 1u) return;
-    watch->waiting = what;
+    watch->waiting = placed(what);
     __threadfence_system();
     store_relaxed(&watch->asked, 3u);
 }

@@ -45,6 +45,22 @@ def _stores(report: int, values: dict[str, str]) -> list[str]:
     ]
 
 
+def _place_stores(report: int) -> list[str]:
+    """Stores of the grid's size and of this thread's place in it. They use the registers x and z."""
+    stores = []
+    for name, size in (("blocks", "nctaid"), ("threads", "ntid")):
+        stores.append(f"mov.u32 x, %{size}.x;")
+        stores += [f"mov.u32 z, %{size}.{axis}; mul.lo.u32 x, x, z;" for axis in "yz"]
+        stores.append(f"st.relaxed.sys.global.u32 [w+{report + AT[f'report_{name}']}], x;")
+    for name, place, size in (("block", "ctaid", "nctaid"), ("thread", "tid", "ntid")):
+        stores.append(f"mov.u32 x, %{place}.z;")
+        for axis in "yx":
+            stores.append(f"mov.u32 z, %{size}.{axis}; mul.lo.u32 x, x, z;")
+            stores.append(f"mov.u32 z, %{place}.{axis}; add.u32 x, x, z;")
+        stores.append(f"st.relaxed.sys.global.u32 [w+{report + AT[f'report_{name}']}], x;")
+    return stores
+
+
 def _report(kernel: str = "", **values: str) -> str:
     """The first thread of the PE's kernels writes the report, then the kernel traps. w: the Watch, y: the
     report's final state.
@@ -53,11 +69,7 @@ def _report(kernel: str = "", **values: str) -> str:
     its name, if known at compile time.
     """
     report = AT["report"]
-    stores = _stores(report, values) + _name_stores(kernel)
-    for name, size in (("blocks", "nctaid"), ("threads", "ntid")):
-        stores.append(f"mov.u32 x, %{size}.x;")
-        stores += [f"mov.u32 z, %{size}.{axis}; mul.lo.u32 x, x, z;" for axis in "yz"]
-        stores.append(f"st.relaxed.sys.global.u32 [w+{report + AT[f'report_{name}']}], x;")
+    stores = _stores(report, values) + _name_stores(kernel) + _place_stores(report)
     return f"""
     atom.relaxed.sys.global.cas.b32 x, [w+{report}], 0, 1;
     setp.ne.u32 p, x, 0;
@@ -110,7 +122,7 @@ def check_job(
         "expected": expected, "found": found, **bounded,
     }  # fmt: skip
     report = _report(kernel=kernel, **values)
-    answer = " ".join(_stores(at["waiting"], values))
+    answer = " ".join(_stores(at["waiting"], values) + _place_stores(at["waiting"]))
     return f"""{{ {_REGISTERS}
     mov.b64 s, 0;
     setp.eq.u64 p, {control}, 0;

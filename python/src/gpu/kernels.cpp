@@ -31,20 +31,18 @@ extern "C" int check(const device::Watch* watch, int operation, int team, unsign
                      unsigned long long address, unsigned long long expected, unsigned long long found,
                      unsigned long long waited_ns, unsigned long long bound_ns) noexcept {
     try {
-        const device::Report report{0,
-                                    static_cast<device::Operation>(operation),
-                                    team,
-                                    peer,
-                                    static_cast<device::Subject>(subject & 0xff),
-                                    static_cast<Compare>(subject >> device::compare_shift & 0xff),
-                                    static_cast<device::Values>(subject >> device::values_shift & 0xff),
-                                    tag,
-                                    address,
-                                    expected,
-                                    found,
-                                    bound_ns,
-                                    0,
-                                    0};
+        device::Report report{};
+        report.operation = static_cast<device::Operation>(operation);
+        report.team = team;
+        report.peer = peer;
+        report.subject = static_cast<device::Subject>(subject & 0xff);
+        report.compare = static_cast<Compare>(subject >> device::compare_shift & 0xff);
+        report.values = static_cast<device::Values>(subject >> device::values_shift & 0xff);
+        report.tag = tag;
+        report.address = address;
+        report.expected = expected;
+        report.found = found;
+        report.bound_ns = bound_ns;
         if (watch != nullptr && watch->check != nullptr) watch->check(*watch, report, waited_ns);
         answer_signals();
     } catch (...) {
@@ -118,6 +116,8 @@ nb::dict layout() {
     at["report_bound_ns"] = offsetof(Report, bound_ns);
     at["report_blocks"] = offsetof(Report, blocks);
     at["report_threads"] = offsetof(Report, threads);
+    at["report_block"] = offsetof(Report, block);
+    at["report_thread"] = offsetof(Report, thread);
     at["mailbox_depth"] = +device::Mailbox::depth;
     at["post_bytes"] = sizeof(device::detail::Post);
     at["post_posted"] = offsetof(device::detail::Post, posted);

@@ -1,3 +1,4 @@
+#include "common/board/beside_gpu.hpp"
 #include "core/hang/causes.hpp"
 #include "core/hang/word_updates.hpp"
 
@@ -112,7 +113,11 @@ std::string waiters_for_word_text(const WaitGraph& graph, const Waiters& one, bo
                    text.substr(pe.size());
         }
     }
-    text += pe_text(one.pes) + verb(one.pes, " waits", " wait") + " in " + one.wait;
+    if (one.wait.starts_with(common::its_gpu))
+        text += (one.pes.size() == 1 ? "the GPU of " : "the GPUs of ") + pe_text(one.pes) +
+                verb(one.pes, " waits", " wait") + " in " + one.wait.substr(common::its_gpu.size());
+    else
+        text += pe_text(one.pes) + verb(one.pes, " waits", " wait") + " in " + one.wait;
     if (!one.word.updates.tells_fault && !one.word.updates.text.empty())
         text += " (" + one.word.updates.text + ")";
     return text + (says_root && one.word.is_root ? ", for a word that no PE is known to have updated" : "");
