@@ -2,15 +2,23 @@
 // input, starts the PEs as `atoll run` does, and ends when that input ends.
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <fcntl.h>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "bootstrap/host/host_identity.hpp"
 #include "bootstrap/store/wire.hpp"
 #include "cli/hosts.hpp"
+#include "cli/hosts/trace_sender.hpp"
 #include "cli/run.hpp"
 #include "common/quiet_thread.hpp"
 
@@ -29,13 +37,41 @@ std::optional<bootstrap::Frame> next_frame(int fd, bootstrap::FrameReader& reade
     }
 }
 
+/// Ends the PEs as a user does who presses Ctrl-C twice. Returns unless their events are sent then.
+void end_pes(const TraceSender& sender) {
+    // Signals of one process that are closer together count as one (Job::interrupt).
+    constexpr auto apart = std::chrono::milliseconds(600), patience = std::chrono::milliseconds(3000);
+    constexpr auto longest = std::chrono::minutes(10);
+    for (int i = 0; i < 2 && !sender.is_sending(); ++i) {
+        ::kill(::getpid(), SIGTERM);
+        std::this_thread::sleep_for(apart);
+    }
+    if (!sender.is_sending()) std::this_thread::sleep_for(patience);
+    if (sender.is_sending()) std::this_thread::sleep_for(longest);  // the main thread ends this process
+}
+
+/// Connects to the launcher, if it writes a trace. Without a connection the PEs run without one, and the
+/// launcher says so.
+std::unique_ptr<TraceSender> sender_for(const AgentOrder& order, const bootstrap::Invitation& invitation) {
+    constexpr double patience_s = 10;
+    if (order.logs.events == 0) return nullptr;
+    try {
+        return std::make_unique<TraceSender>(invitation, order.number, patience_s);
+    } catch (const std::exception&) {
+        return nullptr;
+    }
+}
+
 /// Raises the launcher's signals in this process. Ends this process when the launcher has ended; the guard of
 /// the process group then ends the PEs.
-[[noreturn]] void obey(int fd, bootstrap::FrameReader reader, std::atomic<bool>& is_quiet) {
+[[noreturn]] void obey(int fd, bootstrap::FrameReader reader, std::atomic<bool>& is_quiet,
+                       const TraceSender* sender) {
     while (const std::optional<bootstrap::Frame> frame = next_frame(fd, reader)) {
         if (frame->type == 'Q') is_quiet = true;
         if (frame->type == 'S') ::kill(::getpid(), std::atoi(frame->body.c_str()));
     }
+    is_quiet = true;
+    if (sender) end_pes(*sender);
     ::_exit(1);
 }
 
@@ -63,6 +99,9 @@ std::string encode_order(const AgentOrder& order) {
                                        std::to_string(order.n_pes),
                                        std::to_string(order.n_all),
                                        std::to_string(order.port),
+                                       std::to_string(order.number),
+                                       std::to_string(order.logs.events),
+                                       order.logs.moves ? "1" : "0",
                                        order.label ? "1" : "0",
                                        order.raw ? "1" : "0",
                                        order.bind_core ? "1" : "0",
@@ -80,24 +119,27 @@ std::string encode_order(const AgentOrder& order) {
 }
 
 AgentOrder decode_order(const std::string& body) {
-    constexpr int n_fields = 17;
+    constexpr int n_fields = 20;
     const std::vector<std::string> f = bootstrap::unpack(body, n_fields);
     AgentOrder order;
     order.first_pe = std::atoi(f[0].c_str());
     order.n_pes = std::atoi(f[1].c_str());
     order.n_all = std::atoi(f[2].c_str());
     order.port = std::atoi(f[3].c_str());
-    order.label = f[4] == "1";
-    order.raw = f[5] == "1";
-    order.bind_core = f[6] == "1";
-    order.secret = f[7];
-    order.addresses = f[8];
-    order.folder = f[9];
-    order.output_folder = f[10];
-    order.store.address = f[11];
-    order.store.port = f[12];
-    order.environment = bootstrap::unpack(f[13], std::atoi(f[14].c_str()));
-    order.command = bootstrap::unpack(f[15], std::atoi(f[16].c_str()));
+    order.number = std::atoi(f[4].c_str());
+    order.logs.events = std::strtoull(f[5].c_str(), nullptr, 10);
+    order.logs.moves = f[6] == "1";
+    order.label = f[7] == "1";
+    order.raw = f[8] == "1";
+    order.bind_core = f[9] == "1";
+    order.secret = f[10];
+    order.addresses = f[11];
+    order.folder = f[12];
+    order.output_folder = f[13];
+    order.store.address = f[14];
+    order.store.port = f[15];
+    order.environment = bootstrap::unpack(f[16], std::atoi(f[17].c_str()));
+    order.command = bootstrap::unpack(f[18], std::atoi(f[19].c_str()));
     return order;
 }
 
@@ -126,13 +168,19 @@ int agent_command(const Arguments&) {
     options.store = order.store;
     options.environment = order.environment;
     options.command = order.command;
-    options.join =
-        bootstrap::Invitation{order.first_pe, order.n_all, order.port, order.secret, order.addresses};
+    bootstrap::Invitation invitation{order.first_pe,  order.n_all, order.port, order.secret,
+                                     order.addresses, {},          -1};
+    const std::unique_ptr<TraceSender> sender = sender_for(order, invitation);
+    if (sender) invitation.logs = order.logs;
+    options.trace_sender = sender.get();
+    options.join = invitation;
     ::signal(SIGXFSZ, SIG_IGN);  // as run_command does
     std::atomic<bool> is_quiet{false};
     options.is_quiet = &is_quiet;
-    const common::QuietThread listener([&, fd = orders.get()] { obey(fd, std::move(reader), is_quiet); });
+    const common::QuietThread listener(
+        [&, fd = orders.get()] { obey(fd, std::move(reader), is_quiet, sender.get()); });
     const int status = run_order(options);
+    if (sender && !sender->is_sending()) sender->send(status);  // no PE has run
     std::fflush(nullptr);
     ::_exit(status);  // without destructors: the listener would block its join
 }

@@ -7,24 +7,22 @@
 #include <climits>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
 #include <memory>
-#include <spawn.h>
+#include <optional>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <system_error>
 #include <unistd.h>
 
 #include "bootstrap/deadline.hpp"
 #include "bootstrap/store/store_server.hpp"
 #include "bootstrap/store/tcp_socket.hpp"
 #include "bootstrap/store/wire.hpp"
+#include "cli/hosts/agent_process.hpp"
+#include "cli/hosts/hosts_trace.hpp"
 #include "cli/job/rank_variables.hpp"
 #include "cli/job/sleep_watch.hpp"
 #include "cli/job/stall.hpp"
-#include "cli/thread_counts.hpp"
 #include "common/hmac.hpp"
 #include "common/log.hpp"
 #include "common/settings/job_environment.hpp"
@@ -43,64 +41,6 @@ constexpr auto grace = std::chrono::seconds(5);
 constexpr auto abort_grace = std::chrono::milliseconds(1500);
 /// Each check queries all PEs.
 constexpr double longest_stall_interval_s = 10;
-
-/// Quotes a text as one word for a remote shell.
-std::string quoted(const std::string& text) {
-    std::string result = "'";
-    for (const char c : text) result += c == '\'' ? "'\\''" : std::string(1, c);
-    return result + "'";
-}
-
-Arguments words(const std::string& text) {
-    Arguments found;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find(' ', at), text.size());
-        if (end > at) found.push_back(text.substr(at, end - at));
-        at = end + 1;
-    }
-    return found;
-}
-
-/// The variables that are copied to PEs on other hosts: those of this library, and the search paths of
-/// programs.
-Arguments forwarded_environment() {
-    constexpr const char* prefixes[] = {"ATOLL_", "SHMEM_", "SMA_", "UCX_", "PYTHON"};
-    constexpr const char* names[] = {"PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "LANG", "LC_ALL"};
-    Arguments forwarded;
-    for (char** entry = environ; *entry; ++entry) {
-        const std::string text(*entry), name = text.substr(0, text.find('='));
-        const bool ours = name.starts_with("OMP_") || is_thread_variable(name) ||
-                          std::any_of(std::begin(prefixes), std::end(prefixes),
-                                      [&](const char* prefix) { return name.starts_with(prefix); });
-        if (ours || std::find(std::begin(names), std::end(names), name) != std::end(names))
-            forwarded.push_back(text);
-    }
-    return forwarded;
-}
-
-std::pair<common::Fd, common::Fd> make_pipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
-    return {common::Fd(ends[0]), common::Fd(ends[1])};
-}
-
-struct Agent {
-    HostShare host;
-    int first_pe = 0;
-    pid_t pid = -1;
-    common::Fd orders;             ///< its standard input
-    std::uint32_t output[2] = {};  ///< its streams
-    bool ended = false;
-    int status = 0;  ///< exit status as a shell reports it, once it has ended
-
-    bool has(int pe) const { return pe >= first_pe && pe < first_pe + host.n_pes; }
-    std::string text() const {
-        const std::string pes =
-            host.n_pes == 1 ? std::to_string(first_pe)
-                            : std::to_string(first_pe) + "-" + std::to_string(first_pe + host.n_pes - 1);
-        return "host " + host.name + " (PE " + pes + ")";
-    }
-};
 
 class HostsJob {
   public:
@@ -121,12 +61,16 @@ class HostsJob {
         while (!all_ended() || (first_failed_ && !is_over_)) {
             poll();
             reap();
+            hear_of_ends();
             judge();
-            check_timeout();
-            check_stall();
+            if (!only_sends()) {
+                check_timeout();
+                check_stall();
+            }
             if (Clock::now() >= deadline_) end_agents();
         }
         store_->end_setup();  // no PE is still connecting
+        trace_.finish(store_->came());
         output_.finish(LastSignals(signals_, signals_before_));
         poll_output();
         return status_ == 0 && output_.has_failed() ? 1 : status_;
@@ -159,12 +103,15 @@ class HostsJob {
         listeners.push_back({std::move(listener), false});
         store_ = std::make_unique<bootstrap::StoreServer>(std::move(listeners), common::Fd(), options);
         store_->serve_hosts();
+        trace_.serve(*store_);
     }
 
-    AgentOrder order_for(const HostShare& host, int first) const {
+    AgentOrder order_for(const Agent& agent) const {
         AgentOrder order;
-        order.first_pe = first;
-        order.n_pes = host.n_pes;
+        order.number = agent.number;
+        order.first_pe = agent.first_pe;
+        order.n_pes = agent.host.n_pes;
+        order.logs = trace_.logs();
         order.n_all = options_.n_pes;
         order.port = port_;
         order.label = options_.label;
@@ -180,6 +127,7 @@ class HostsJob {
         order.environment = forwarded_environment();
         order.environment.insert(order.environment.end(), options_.environment.begin(),
                                  options_.environment.end());
+        trace_.prepare(order.environment);
         if (!options_.heap_size.empty()) order.environment.push_back("ATOLL_HEAP_SIZE=" + options_.heap_size);
         order.command = options_.command;
         return order;
@@ -188,60 +136,21 @@ class HostsJob {
     void start(const HostShare& host, int first) {
         auto agent = std::make_unique<Agent>();
         agent->host = host;
+        agent->number = static_cast<int>(agents_.size());
         agent->first_pe = first;
-        Arguments command = words(options_.agent.empty() ? settings_.agent : options_.agent);
-        if (command.empty()) command = {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"};
-        command.push_back(host.name);
-        command.push_back(quoted(executable_folder() + "/atoll") + " agent");
-        auto [in_read, in_write] = make_pipe();
-        auto [out_read, out_write] = make_pipe();
-        auto [err_read, err_write] = make_pipe();
-        spawn(*agent, command, in_read.get(), out_write.get(), err_write.get());
-        agent->orders = std::move(in_write);
-        agent->output[0] = output_.add(std::move(out_read), Output::out);
-        agent->output[1] = output_.add(std::move(err_read), Output::err);
-        tell(*agent, bootstrap::encode('C', encode_order(order_for(host, first))));
+        AgentOutput streams = start_agent(*agent, options_.agent.empty() ? settings_.agent : options_.agent);
+        agent->output[0] = output_.add(std::move(streams.out), Output::out);
+        agent->output[1] = output_.add(std::move(streams.err), Output::err);
+        agent->tell(bootstrap::encode('C', encode_order(order_for(*agent))));
         agents_.push_back(std::move(agent));
     }
 
-    /// A separate process group: the launcher itself passes on Ctrl-C of the terminal.
-    static void spawn(Agent& agent, const Arguments& command, int in, int out, int err) {
-        posix_spawn_file_actions_t files;
-        posix_spawnattr_t attributes;
-        ::posix_spawn_file_actions_init(&files);
-        ::posix_spawnattr_init(&attributes);
-        ::posix_spawn_file_actions_adddup2(&files, in, 0);
-        ::posix_spawn_file_actions_adddup2(&files, out, 1);
-        ::posix_spawn_file_actions_adddup2(&files, err, 2);
-        sigset_t none;
-        ::sigemptyset(&none);
-        sigset_t pipes = none;
-        ::sigaddset(&pipes, SIGPIPE);
-        ::sigaddset(&pipes, SIGXFSZ);
-        ::posix_spawnattr_setsigmask(&attributes, &none);
-        ::posix_spawnattr_setsigdefault(&attributes, &pipes);
-        ::posix_spawnattr_setpgroup(&attributes, 0);
-        ::posix_spawnattr_setflags(&attributes,
-                                   POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-        std::vector<char*> arguments;
-        for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-        arguments.push_back(nullptr);
-        const int error =
-            ::posix_spawnp(&agent.pid, arguments[0], &files, &attributes, arguments.data(), environ);
-        ::posix_spawn_file_actions_destroy(&files);
-        ::posix_spawnattr_destroy(&attributes);
-        if (error != 0)
-            throw UsageError("the agent " + command[0] + " cannot be started: " + std::strerror(error) +
-                                 " (--agent or ATOLL_AGENT name another; ssh is the default)",
-                             error == ENOENT ? UsageError::not_found : UsageError::not_executable);
-    }
-
-    static void tell(const Agent& agent, const std::string& bytes) {
-        for (std::size_t done = 0; done < bytes.size();) {
-            const ssize_t sent = ::write(agent.orders.get(), bytes.data() + done, bytes.size() - done);
-            if (sent < 0 && errno != EINTR) return;  // the agent has ended, as its status will tell
-            if (sent > 0) done += static_cast<std::size_t>(sent);
-        }
+    /// True if agents only live for the events that they send. Then the job has ended.
+    bool only_sends() {
+        return std::all_of(agents_.begin(), agents_.end(),
+                           [](const auto& agent) { return agent->has_status(); }) &&
+               std::any_of(agents_.begin(), agents_.end(),
+                           [&](const auto& agent) { return !agent->ended && trace_.is_coming_from(*agent); });
     }
 
     bool all_ended() const {
@@ -274,13 +183,13 @@ class HostsJob {
         signalfd_siginfo info{};
         while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
             const int number = static_cast<int>(info.ssi_signo);
-            if (number == SIGCHLD) continue;
+            if (number == SIGCHLD || only_sends()) continue;
             if (number == SIGQUIT) {
                 print_table("what the PEs are doing");
                 continue;
             }
             for (const auto& agent : agents_)
-                if (!agent->ended) tell(*agent, bootstrap::encode('S', std::to_string(number)));
+                if (!agent->ended) agent->tell(bootstrap::encode('S', std::to_string(number)));
             if (number == SIGINT || number == SIGTERM || number == SIGHUP) {
                 if (status_ == 0) status_ = 128 + number;
                 over();
@@ -298,8 +207,22 @@ class HostsJob {
     void on_end(Agent& agent, int wait_status) {
         agent.ended = true;
         agent.orders = common::Fd();
-        agent.status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-        if (agent.status != 0 && !first_failed_) first_failed_ = &agent;
+        take_status(agent, WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status));
+    }
+
+    void take_status(Agent& agent, int status) {
+        agent.status = status;
+        if (status != 0 && !first_failed_) first_failed_ = &agent;
+    }
+
+    /// Agents that send events for a trace live longer than their PEs.
+    void hear_of_ends() {
+        for (const auto& agent : agents_) {
+            const std::optional<int> status = agent->has_status() ? std::nullopt : trace_.status_of(*agent);
+            if (!status) continue;
+            agent->pes_ended = true;
+            take_status(*agent, *status);
+        }
     }
 
     /// The job takes the status of the host whose PE failed first. The store learns later which one that is:
@@ -315,7 +238,7 @@ class HostsJob {
         // The agent gives the host's other PEs 1.5 s to end; on an oversubscribed host that takes longer.
         constexpr std::chrono::milliseconds for_the_store(200), for_its_status(3000);
         const auto patience = found == agents_.end() ? for_the_store : for_its_status;
-        const bool known = failure.silent || (found != agents_.end() && guilty->ended);
+        const bool known = failure.silent || (found != agents_.end() && guilty->has_status());
         if (!known && Clock::now() < trouble_since_ + patience) return;
         if (status_ == 0) conclude(guilty, failure);
         if (failure.silent && guilty) give_up(*guilty);
@@ -329,7 +252,7 @@ class HostsJob {
 
     void conclude(const Agent* guilty, const bootstrap::StoreServer::Failure& failure) {
         constexpr int unreachable = 255;  // ssh's own
-        const int ended_with = guilty && guilty->ended ? guilty->status : 0;
+        const int ended_with = guilty && guilty->has_status() ? guilty->status : 0;
         // If a PE ended the job for all PEs, `failure` has its status. Status 1 may mean that the connection
         // to a PE was lost; then the status of its host's agent is more exact.
         status_ = failure.status > 1 || ended_with == 0 ? failure.status : ended_with;
@@ -358,7 +281,7 @@ class HostsJob {
         say(sentence);
         status_ = timeout_status;
         for (const auto& agent : agents_)
-            if (!agent->ended) tell(*agent, bootstrap::encode('Q'));
+            if (!agent->ended) agent->tell(bootstrap::encode('Q'));
         store_->end_job(-1, timeout_status, sentence);
         over();
         deadline_ = Clock::now() + abort_grace;
@@ -382,16 +305,20 @@ class HostsJob {
 
     /// Closes the agents' input, which ends them and their PEs. An agent that cannot be reached is abandoned.
     void end_agents() {
-        if (status_ == 0) {
-            status_ = timeout_status;
-        }
+        bool one_sends = false, one_lives = false;
         for (const auto& agent : agents_) {
             if (agent->ended) continue;
+            const bool sends = trace_.is_coming_from(*agent);
+            (sends ? one_sends : one_lives) = true;
+            if (sends) continue;
             agent->orders = common::Fd();
             ::kill(-agent->pid, ending_ ? SIGKILL : SIGTERM);
         }
-        if (ending_) output_.close_all();
-        ending_ = true;
+        if (ending_ && !one_sends) output_.close_all();
+        if (one_lives || !one_sends) {
+            if (status_ == 0) status_ = timeout_status;
+            ending_ = true;
+        }
         deadline_ = Clock::now() + std::chrono::seconds(1);
     }
 
@@ -410,6 +337,7 @@ class HostsJob {
     sigset_t signals_before_{};  ///< the previous signal mask
     Poller poller_;
     Output output_{poller_, options_.raw ? Output::Style::raw : Output::Style::lines, true};
+    HostsTrace trace_{options_, settings_, [this](const std::string& sentence) { say(sentence); }};
     std::vector<std::string> addresses_;
     std::string secret_;
     RankStore ranks_store_;
@@ -428,9 +356,10 @@ class HostsJob {
 
 int run_on_hosts(const RunOptions& options) {
     common::forget_run_ranks();
+    for (const std::string& entry : options.environment)  // settings are this launcher's, too
+        if (const std::size_t sign = entry.find('='); entry.starts_with("ATOLL_"))
+            setenv(entry.substr(0, sign).c_str(), entry.substr(sign + 1).c_str(), 1);
     const common::Settings settings = common::read_settings();
-    if (!settings.trace.empty() || !settings.record.empty())
-        throw UsageError("--trace and --record read the memory of one host; start the job without --hosts");
     rlimit descriptors{};
     ::getrlimit(RLIMIT_NOFILE, &descriptors);
     descriptors.rlim_cur = descriptors.rlim_max;

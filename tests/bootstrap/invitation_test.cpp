@@ -17,13 +17,16 @@ std::string refusal_of(const std::string& text) {
 }
 
 TEST(Invitation, SaysWhatWasWritten) {
-    const Invitation written{3, 8, 40123, "0123abcd", "10.0.0.1,192.168.0.7"};
+    const Invitation written{3, 8, 40123, "0123abcd", "10.0.0.1,192.168.0.7", {4096, true}, 5};
     const Invitation read = Invitation::parse(written.text());
     EXPECT_EQ(read.pe, 3);
     EXPECT_EQ(read.n_pes, 8);
     EXPECT_EQ(read.port, 40123);
     EXPECT_EQ(read.secret, written.secret);
     EXPECT_EQ(read.addresses, written.addresses);
+    EXPECT_EQ(read.logs.events, 4096u);
+    EXPECT_TRUE(read.logs.moves);
+    EXPECT_EQ(read.agent, 5);
 }
 
 TEST(Invitation, OfAnotherReleaseIsNamed) {
@@ -31,11 +34,11 @@ TEST(Invitation, OfAnotherReleaseIsNamed) {
 }
 
 TEST(Invitation, OtherTextIsRefused) {
-    const std::string good = Invitation{1, 2, 40123, "secret", "host"}.text();
+    const std::string good = Invitation{1, 2, 40123, "secret", "host", {}, -1}.text();
     EXPECT_EQ(refusal_of(good), "");
-    const std::string without_addresses = good.substr(0, good.rfind(' '));
-    const std::string too_many = Invitation{2, 2, 40123, "secret", "host"}.text();
-    for (const std::string& bad : {std::string("no"), without_addresses, too_many})
+    const std::string without_agent = good.substr(0, good.rfind(' '));
+    const std::string too_many = Invitation{2, 2, 40123, "secret", "host", {}, -1}.text();
+    for (const std::string& bad : {std::string("no"), without_agent, too_many})
         EXPECT_NE(refusal_of(bad).find("ATOLL_JOIN is not what"), std::string::npos) << bad;
 }
 

@@ -47,15 +47,18 @@ MappedBoard MappedBoard::create_private(int n_pes) {
     return board;
 }
 
-MappedBoard MappedBoard::create_shared(int n_pes, common::Fd& fd) {
+MappedBoard MappedBoard::create_shared(int n_pes, common::Fd& fd, const BoardLogs& logs) {
     fd = common::Fd(::memfd_create("atoll-board", MFD_CLOEXEC));
     if (!fd) throw_system("Memory for the job board could not be made (memfd_create)");
-    const std::size_t bytes = BoardView::bytes(n_pes);
+    const std::size_t bytes = BoardView::bytes(n_pes, logs.events);
     if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
         throw_system("The job board could not be sized");
     MappedBoard board(fd.get(), bytes);
     // Launchers that are not ours bind each process to a core of its own: the PE's count would be 1.
-    BoardView::create(board.memory_, n_pes).header().usable_cpus = common::usable_cpus_of_job();
+    common::BoardHeader& header = BoardView::create(board.memory_, n_pes).header();
+    header.usable_cpus = common::usable_cpus_of_job();
+    header.log_events = logs.events;
+    header.log_moves = logs.moves ? 1 : 0;
     board.shown_ = common::Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     return board;
 }

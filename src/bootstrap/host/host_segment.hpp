@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,12 @@
 #include "common/descriptors/fd.hpp"
 
 namespace atl::bootstrap {
+
+/// The logs on a job board, for a trace or record.
+struct BoardLogs {
+    std::uint64_t events = 0;  ///< most of a PE; 0: there are no logs
+    bool moves = false;        ///< they also hold one-sided operations, and events of kernels
+};
 
 /// A job board mapped into this process. Owns the mapping; the bootstrap that made it lives as long as its
 /// job.
@@ -19,7 +26,7 @@ class MappedBoard {
     static MappedBoard create_private(int n_pes);
     /// A new board in a memfd, which is returned in `fd`. This process keeps a descriptor, by which `atoll
     /// ps` finds the board. Throws Error(system).
-    static MappedBoard create_shared(int n_pes, common::Fd& fd);
+    static MappedBoard create_shared(int n_pes, common::Fd& fd, const BoardLogs& logs = {});
     /// Maps a board that another process made for `n_pes` PEs. Throws Error(bootstrap) if `fd` is not such a
     /// board; `whence` is the source of the descriptor, for the error's text.
     static MappedBoard adopt(int fd, int n_pes, const std::string& whence);

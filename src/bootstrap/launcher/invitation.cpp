@@ -10,7 +10,8 @@ namespace atl::bootstrap {
 std::string Invitation::text() const {
     std::string words;
     for (const int number : {protocol_version, pe, n_pes, port}) words += std::to_string(number) + " ";
-    return words + secret + " " + addresses;
+    words += secret + " " + addresses + " ";
+    return words + std::to_string(logs.events) + (logs.moves ? " 1 " : " 0 ") + std::to_string(agent);
 }
 
 Invitation Invitation::parse(const std::string& text) {
@@ -22,7 +23,8 @@ Invitation Invitation::parse(const std::string& text) {
         throw_bootstrap("The `atoll` that started this program speaks version " + std::to_string(version) +
                         " of the launcher's protocol, this library version " +
                         std::to_string(protocol_version) + "; use one release on all hosts.");
-    if (!(words >> found.pe >> found.n_pes >> found.port >> found.secret >> found.addresses) ||
+    if (!(words >> found.pe >> found.n_pes >> found.port >> found.secret >> found.addresses >>
+          found.logs.events >> found.logs.moves >> found.agent) ||
         found.n_pes < 1 || found.pe < 0 || found.pe >= found.n_pes)
         throw_bootstrap(std::string(variable) + " is not what `atoll run --hosts` sets; unset it.");
     return found;

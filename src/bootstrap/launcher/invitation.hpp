@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "bootstrap/host/host_segment.hpp"
+
 namespace atl::bootstrap {
 
 struct Invitation {
@@ -14,8 +16,12 @@ struct Invitation {
     int port = 0;
     std::string secret;
     std::string addresses;  ///< of the launcher's host, separated by commas
+    BoardLogs logs;         ///< for a trace
+    /// An inherited SOCK_SEQPACKET socket, to which the PE sends a packet "J" with the descriptor of its
+    /// host's board; -1: the agent needs none.
+    int agent = -1;
 
-    /// "VERSION PE N_PES PORT SECRET ADDRESSES"
+    /// "VERSION PE N_PES PORT SECRET ADDRESSES LOG_EVENTS LOG_MOVES AGENT"
     std::string text() const;
     /// Throws Error(bootstrap) for the text of another release, and for a malformed text.
     static Invitation parse(const std::string& text);

@@ -1,4 +1,7 @@
 // A PE of `atoll run --hosts`: the agent of its host left it an Invitation to the launcher's store.
+#include <fcntl.h>
+#include <sys/socket.h>
+
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/launcher/invitation.hpp"
 #include "bootstrap/store/net_link.hpp"
@@ -6,6 +9,18 @@
 #include "common/settings/job_environment.hpp"
 
 namespace atl::bootstrap {
+namespace {
+
+/// False if a program between agent and PE has closed the descriptor. Programs that the PE starts must not
+/// inherit it.
+bool is_agent_socket(int fd) {
+    int type = 0;
+    socklen_t size = sizeof type;
+    return fd >= 0 && ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET &&
+           ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+}  // namespace
 
 std::unique_ptr<Bootstrap> create_joined(const common::Settings& settings, const std::string& variable) {
     const Invitation invitation = Invitation::parse(variable);
@@ -25,7 +40,9 @@ std::unique_ptr<Bootstrap> create_joined(const common::Settings& settings, const
         connect_to_any(addresses, invitation.port),
         places_text(addresses, invitation.port) + ", where `atoll run` was started",
         identity_of(settings, link.pe, link.n_pes, invitation.secret), settings.init_timeout_s);
-    return create_net_link(settings, std::move(link), "launcher over hosts");
+    TracedBoard traced{invitation.logs, {}};
+    if (is_agent_socket(invitation.agent)) traced.agent = common::Fd(invitation.agent);
+    return create_net_link(settings, std::move(link), "launcher over hosts", std::move(traced));
 }
 
 }  // namespace atl::bootstrap

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <thread>
 
 #include "bootstrap/fail.hpp"
@@ -12,6 +13,7 @@
 #include "bootstrap/store/peer_monitor.hpp"
 #include "bootstrap/store/tcp_socket.hpp"
 #include "common/descriptors/fd_courier.hpp"
+#include "common/descriptors/fd_passing.hpp"
 #include "common/text.hpp"
 
 namespace atl::bootstrap {
@@ -38,8 +40,8 @@ constexpr std::uint64_t board_tag = 1, heap_tag = 2;
 
 class NetLink final : public StoreLink {
   public:
-    NetLink(const common::Settings& settings, Link link, std::string_view name)
-        : StoreLink(std::move(link), name), timeout_s_(settings.init_timeout_s) {
+    NetLink(const common::Settings& settings, Link link, std::string_view name, TracedBoard traced)
+        : StoreLink(std::move(link), name), timeout_s_(settings.init_timeout_s), traced_(std::move(traced)) {
         if (server_) server_->serve_hosts();
         client_->on_news([this](const Frame& frame) { hear(frame); });
         // The server drops news that come before serve_hosts.
@@ -96,7 +98,8 @@ class NetLink final : public StoreLink {
   private:
     void hand_out(const common::FdCourier& courier, HostSegment& segment) {
         common::Fd board_fd;
-        board_ = MappedBoard::create_shared(n_pes_, board_fd);
+        board_ = MappedBoard::create_shared(n_pes_, board_fd, traced_.logs);
+        show(board_fd);
         for (int pe = 0; pe < n_pes_; ++pe)
             if (std::find(segment.pes.begin(), segment.pes.end(), pe) == segment.pes.end())
                 board_.view().entry(pe).pid.store(common::pid_elsewhere, std::memory_order_release);
@@ -119,9 +122,22 @@ class NetLink final : public StoreLink {
             else if (parcel->tag == heap_tag)
                 segment.heap_fd = std::move(parcel->fd);
             else
-                board_ = MappedBoard::adopt(parcel->fd.get(), n_pes_,
-                                            "from PE " + std::to_string(segment.pes[0]) + " of this host");
+                take_board(parcel->fd, segment.pes[0]);
         }
+    }
+
+    void take_board(const common::Fd& fd, int from) {
+        board_ = MappedBoard::adopt(fd.get(), n_pes_, "from PE " + std::to_string(from) + " of this host");
+        show(fd);
+    }
+
+    /// Gives the board to the host's agent, which has it even if this PE is killed. Without it the trace
+    /// lacks this PE.
+    void show(const common::Fd& board_fd) {
+        const int passed = board_fd.get();
+        if (traced_.agent)
+            static_cast<void>(common::send_with_fds(traced_.agent.get(), "J", 1, {&passed, 1}, MSG_DONTWAIT));
+        traced_.agent = common::Fd();
     }
 
     void pause(Deadline& deadline, int other) {
@@ -153,6 +169,7 @@ class NetLink final : public StoreLink {
     }
 
     const double timeout_s_;
+    TracedBoard traced_;
 };
 
 }  // namespace
@@ -185,9 +202,9 @@ std::string places_text(const std::vector<std::string>& addresses, int port) {
     return text + " port " + std::to_string(port);
 }
 
-std::unique_ptr<Bootstrap> create_net_link(const common::Settings& settings, Link link,
-                                           std::string_view name) {
-    return std::make_unique<NetLink>(settings, std::move(link), name);
+std::unique_ptr<Bootstrap> create_net_link(const common::Settings& settings, Link link, std::string_view name,
+                                           TracedBoard traced) {
+    return std::make_unique<NetLink>(settings, std::move(link), name, std::move(traced));
 }
 
 }  // namespace atl::bootstrap

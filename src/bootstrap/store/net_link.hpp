@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bootstrap/bootstrap.hpp"
+#include "bootstrap/host/host_segment.hpp"
 #include "bootstrap/store/store_link.hpp"
 
 namespace atl::bootstrap {
@@ -22,7 +23,13 @@ StoreServer::Options server_options(const common::Settings& settings, int n_pes,
 StoreClient::Connect connect_to_any(const std::vector<std::string>& addresses, int port);
 std::string places_text(const std::vector<std::string>& addresses, int port);
 
-std::unique_ptr<Bootstrap> create_net_link(const common::Settings& settings, Link link,
-                                           std::string_view name);
+/// The board of a host's PEs, where a launcher writes a trace.
+struct TracedBoard {
+    BoardLogs logs;
+    common::Fd agent;  ///< socket to the host's agent, which reads the board when the PEs have ended
+};
+
+std::unique_ptr<Bootstrap> create_net_link(const common::Settings& settings, Link link, std::string_view name,
+                                           TracedBoard traced = {});
 
 }  // namespace atl::bootstrap

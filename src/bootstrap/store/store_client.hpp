@@ -21,7 +21,7 @@ struct Refusal : Error {
 class StoreClient {
   public:
     struct Identity {
-        int pe = 0;
+        int pe = 0;  ///< -1 - number: a guest of the server, not a PE
         int n_pes = 1;
         std::string secret;
         std::string settings;  ///< as in Hello
@@ -61,6 +61,8 @@ class StoreClient {
     /// Sets the board on which waits look for the end of the job.
     void watch_board(const common::BoardView& board) { board_ = board; }
     int socket() const { return fd_.get(); }
+    /// The connection of a guest (StoreServer::serve_guests), for a protocol of its own.
+    common::ProcessFd take_connection() { return std::move(fd_); }
 
   private:
     enum class Came { frame, nothing, end };

@@ -91,6 +91,11 @@ void StoreServer::serve_hosts() {
     hosts_ = true;
 }
 
+void StoreServer::serve_guests(TakeGuest take) {
+    const std::lock_guard lock(mutex_);
+    take_guest_ = std::move(take);
+}
+
 void StoreServer::leave(bool finalized) {
     const std::lock_guard lock(mutex_);
     announce_exit(0, finalized ? common::PeState::finalized : common::PeState::left);
@@ -128,6 +133,11 @@ std::vector<common::PeDoing> StoreServer::doing(double seconds, bool with_calls)
         all.push_back(answers_[pe].value_or(silent));
     }
     return all;
+}
+
+std::vector<bool> StoreServer::came() {
+    const std::lock_guard lock(mutex_);
+    return seen_;
 }
 
 bool StoreServer::wait_until_alone(double seconds) {
@@ -330,6 +340,7 @@ void StoreServer::handle_hello(Peer& peer, const std::string& body) {
                  options_.secret_name + " is another. Give all PEs the same.");
         return refuse(peer, "its " + options_.secret_name + " is another");
     }
+    if (hello->pe < 0 && take_guest_) return handle_guest(peer, *hello);
     peer.reader.set_limit(most_frame_bytes);
     peer.pid = hello->pid;
     peer.host = hello->host;
@@ -368,6 +379,19 @@ void StoreServer::handle_hello(Peer& peer, const std::string& body) {
     by_pe_[static_cast<std::size_t>(pe)] = &peer;
     states_[static_cast<std::size_t>(pe)] = common::PeState::running;
     send(peer, 'O', server_proof(*hello, options_.secret));
+}
+
+void StoreServer::handle_guest(Peer& peer, const Hello& hello) {
+    if (hello.release != ATOLL_VERSION) {
+        send(peer, 'E',
+             std::to_string(static_cast<int>(ErrorCode::bootstrap)) + '\0' + "it is of Atoll " +
+                 hello.release + ", the launcher of " ATOLL_VERSION);
+        return drop(peer);
+    }
+    send(peer, 'O', server_proof(hello, options_.secret));
+    common::ProcessFd connection = std::move(peer.fd);
+    drop(peer);
+    take_guest_(-1 - hello.pe, std::move(connection));
 }
 
 void StoreServer::handle_put(const std::string& body) {

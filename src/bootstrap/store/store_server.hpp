@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <list>
 #include <map>
 #include <mutex>
@@ -43,6 +44,10 @@ class StoreServer {
     /// For PEs on several hosts: news that a board would carry are sent as frames. The job is set up once all
     /// PEs watch.
     void serve_hosts();
+    /// Takes the connections of processes that are no PEs, but know the secret: the agents of a launcher.
+    /// Their hellos name the PE -1 - `number`. Called in the server's thread.
+    using TakeGuest = std::function<void(int number, common::ProcessFd connection)>;
+    void serve_guests(TakeGuest take);
     /// Leaves as PE 0, which ends the server. The others are told as far as that is possible without waiting.
     void leave(bool finalized);
     /// Ends the job for all PEs. On return they have been told, as far as that is possible without waiting.
@@ -64,6 +69,8 @@ class StoreServer {
     /// Closes the listener once all PEs have connected. From now on a PE that leaves without goodbye aborts
     /// the job.
     void end_setup();
+    /// By PE: true if it has called init.
+    std::vector<bool> came();
     /// Waits until every PE has come and all but 0 have gone again. False when `seconds` have passed.
     bool wait_until_alone(double seconds);
 
@@ -104,6 +111,7 @@ class StoreServer {
     void send(Peer& peer, char type, std::string_view body = {}, std::vector<int> fds = {});
     void handle(Peer& peer, const Frame& frame);
     void handle_hello(Peer& peer, const std::string& body);
+    void handle_guest(Peer& peer, const Hello& hello);
     void handle_fence(Peer& peer);
     void handle_collect(Peer& peer, const std::string& value);
     void handle_put(const std::string& body);
@@ -127,6 +135,7 @@ class StoreServer {
     std::condition_variable changed_;
     std::vector<std::pair<common::ProcessFd, bool>> listeners_;  // and true if only this user may connect
     bool hosts_ = false;                                         // serve_hosts()
+    TakeGuest take_guest_;
     int refused_ = 0;
     std::string refused_user_;  ///< the report on the first process of another user
     common::Wake wake_;

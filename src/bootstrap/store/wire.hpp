@@ -4,7 +4,10 @@
 //
 //   client → server                                  server → client
 //                                                    'N' the server's number, at once.
-//   'H' hello (encode_hello), with its proof.        'O' the server's proof: welcome.
+//   'H' hello (encode_hello), with its proof.        'O' the server's proof: welcome. For an agent of `atoll
+//   run
+//                                                    --hosts` another protocol follows
+//                                                    (cli/hosts/trace_wire.hpp).
 //   'P' key NUL value.
 //   'G' key.                                         'V' value, once a PE has put it.
 //   'F' fence.                                       'F' once all PEs have sent equally many.

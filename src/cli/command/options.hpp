@@ -18,6 +18,7 @@ struct RankStore {
 };
 
 class Panes;
+class TraceSender;
 
 struct HostShare {
     std::string name;
@@ -50,6 +51,7 @@ struct RunOptions {
     // true: another process has printed why the job ends; null: never
     const std::atomic<bool>* is_quiet = nullptr;
     std::optional<bootstrap::Invitation> join;  ///< the first PE's; nothing = a job of this host
+    TraceSender* trace_sender = nullptr;        ///< if the launcher writes a trace
 
     /// True if the launcher reads the PEs' stdout and stderr and writes them to its own. A single PE writes
     /// directly.

@@ -16,6 +16,7 @@
 
 #include "bootstrap/launcher/launch_protocol.hpp"
 #include "cli/debug/panes.hpp"
+#include "cli/hosts/trace_sender.hpp"
 #include "cli/output/pe_terminal.hpp"
 #include "common/recorder/statistics.hpp"
 
@@ -85,7 +86,8 @@ Job::Job(const RunOptions& options, const Program& program, const common::Settin
       store_(options.n_pes, [this](int pe, const std::string& packet) { answer(pe, packet); }),
       stall_(settings.stall_warn_s),
       sleep_(settings.stall_warn_s, isatty(STDIN_FILENO) != 0, is_pool(program)),
-      trace_(settings, [this](const std::string& sentence) { say(sentence); }) {
+      trace_(options.join ? common::Settings() : settings,
+             [this](const std::string& sentence) { say(sentence); }) {
     signals_before_ = take_signals(signals_);
     poller_.add(signals_.get(), {Source::signals, 0});
     group_ = std::make_unique<ProcessGroup>(signals_before_, child_descriptors);
@@ -179,12 +181,18 @@ std::vector<int> Job::usable_cpu_numbers() const {
     return numbers;
 }
 
-/// Returns the variable by which PE `pe` joins the job. Over hosts the PE inherits no descriptor.
+/// Returns the variable by which PE `pe` joins the job. Over hosts the PE inherits no descriptor, or one for
+/// a trace.
 std::string Job::invitation_of(int pe, Child& child) const {
     if (options_.join) {  // the store is in another launcher
         bootstrap::Invitation invitation = *options_.join;
         invitation.pe += pe;
-        child.inherited.clear();
+        if (options_.trace_sender) {
+            child.inherited.resize(1);  // the socket for packets
+            invitation.agent = child.inherited[0];
+        } else {
+            child.inherited.clear();
+        }
         return std::string(bootstrap::Invitation::variable) + "=" + invitation.text();
     }
     std::string launched = std::string(bootstrap::launched_variable) + "=" +
@@ -282,7 +290,10 @@ int Job::run() {
 
 /// Writes and prints what the PEs have left on the board.
 void Job::finish_records() {
-    if (options_.join) return;  // their board is not this one
+    if (options_.join) {  // their board is not this one
+        if (options_.trace_sender) options_.trace_sender->send(status_);
+        return;
+    }
     trace_.write(board_, [this](const std::string& sentence) { say(sentence); });
     if (!settings_.stats) return;
     std::vector<common::PeStatistics> pes;

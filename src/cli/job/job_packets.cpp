@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bootstrap/launcher/launch_protocol.hpp"
+#include "cli/hosts/trace_sender.hpp"
 #include "cli/job/job.hpp"
 #include "common/able_time.hpp"
 #include "common/descriptors/fd_passing.hpp"
@@ -68,6 +69,7 @@ bool Job::receive(int pe) {
     }
     common::Fd descriptor = take_descriptor(message);
     if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+        if (options_.join) return true;  // a trace changes no result
         end(pe, 1, "PE " + std::to_string(pe) + " sent more than the launcher takes in one piece");
         return true;
     }
@@ -101,6 +103,9 @@ void Job::handle(int pe, char type, const std::string& body, common::Fd descript
             return rejoin(pe);
         case 'A':
             return on_abort(pe, std::atoi(head.c_str()), rest);
+        case 'J':
+            if (options_.trace_sender) options_.trace_sender->add_board(options_.first_pe + pe, descriptor);
+            return;
         default:
             end(pe, 1,
                 "PE " + std::to_string(pe) +

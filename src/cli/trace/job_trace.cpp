@@ -32,6 +32,10 @@ std::uint64_t JobTrace::dropped() const {
     return sum;
 }
 
+std::uint64_t JobTrace::clock_error_ns(std::size_t a, std::size_t b) const {
+    return pes[a].host == pes[b].host ? 0 : static_cast<std::uint64_t>(clock_error_us * 1e3);
+}
+
 std::uint64_t JobTrace::begin_ns() const {
     std::uint64_t first = 0;
     const auto see = [&](std::uint64_t began) {
@@ -99,18 +103,20 @@ void spread_over_lanes(std::vector<LoggedEvent>& events) {
 
 }  // namespace
 
+PeTrace trace_of_pe(const common::BoardView& board, int pe) {
+    PeTrace one;
+    one.pe = pe;
+    one.pid = board.entry(pe).pid.load(std::memory_order_relaxed);
+    one.log = common::read_log(board.log(pe), board.header().log_events);
+    add_unended_waits(common::read_events(board.events(pe)), common::now_ns(), one.log);
+    spread_over_lanes(one.log.events);
+    one.kernels = kernel_tracks_of(board, pe);
+    return one;
+}
+
 JobTrace trace_of(const common::BoardView& board) {
-    const std::uint64_t now_ns = common::now_ns();
     JobTrace trace;
-    for (int pe = 0; pe < board.n_pes(); ++pe) {
-        PeTrace& one = trace.pes.emplace_back();
-        one.pe = pe;
-        one.pid = board.entry(pe).pid.load(std::memory_order_relaxed);
-        one.log = common::read_log(board.log(pe), board.header().log_events);
-        add_unended_waits(common::read_events(board.events(pe)), now_ns, one.log);
-        spread_over_lanes(one.log.events);
-        one.kernels = kernel_tracks_of(board, pe);
-    }
+    for (int pe = 0; pe < board.n_pes(); ++pe) trace.pes.push_back(trace_of_pe(board, pe));
     return trace;
 }
 

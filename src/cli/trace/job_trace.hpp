@@ -21,6 +21,7 @@ constexpr std::uint16_t first_lane = 1 << 15;
 struct PeTrace {
     int pe = 0;
     int pid = 0;
+    std::string host;  ///< empty in a job on one host
     common::LogCopy log;
     KernelTracks kernels;
     /// "sum_reduce", the name of a user's range, or "waiting".
@@ -39,11 +40,15 @@ struct JobTrace {
     double clock_error_us = 0;  ///< bound of the offset between hosts' clocks; 0 on one host
 
     std::uint64_t dropped() const;
+    /// Bound of the error between the clocks of two PEs, given by their places in `pes`.
+    std::uint64_t clock_error_ns(std::size_t a, std::size_t b) const;
     std::uint64_t begin_ns() const;  ///< of the first event; 0 without events
     std::uint64_t end_ns() const;
     const common::LoggedEvent& event(EventId id) const { return pes[id.pe].log.events[id.event]; }
 };
 
+/// Reads the log of a PE.
+PeTrace trace_of_pe(const common::BoardView& board, int pe);
 /// Reads the logs of the PEs of a host.
 JobTrace trace_of(const common::BoardView& board);
 

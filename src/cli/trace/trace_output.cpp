@@ -30,8 +30,12 @@ TraceOutput::TraceOutput(const common::Settings& settings, const Say& say)
       log_events_(settings.log_events) {}
 
 void TraceOutput::write(const common::BoardView& board, const Say& say) const try {
-    if (log_events() == 0) return;
-    const JobTrace trace = trace_of(board);
+    if (log_events() != 0) write(trace_of(board), say);
+} catch (const std::exception& error) {  // no memory is left
+    say(std::string("the trace could not be written: ") + error.what());
+}
+
+void TraceOutput::write(const JobTrace& trace, const Say& say) const try {
     for (const std::string& path : {trace_, record_}) {
         if (path.empty()) continue;
         const std::string reason = write_perfetto(trace, path);

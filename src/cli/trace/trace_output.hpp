@@ -1,6 +1,7 @@
 // The files of `atoll run --trace` and `--record`.
 #pragma once
 
+#include "cli/trace/job_trace.hpp"
 #include "common/board/board.hpp"
 #include "common/settings/settings.hpp"
 
@@ -21,6 +22,7 @@ class TraceOutput {
     /// True if one-sided operations are logged, too.
     bool logs_moves() const { return !trace_.empty(); }
     void write(const common::BoardView& board, const Say& say) const;
+    void write(const JobTrace& trace, const Say& say) const;
 
   private:
     std::string trace_, record_;

@@ -35,10 +35,11 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
 }
 
 void JobState::announce_start() const {
-    if (!board().has_launcher() && (!settings_.trace.empty() || !settings_.record.empty()))
+    const bool is_watched = board().has_launcher() || board().header().log_events != 0;
+    if (!is_watched && (!settings_.trace.empty() || !settings_.record.empty()))
         common::warn(
-            "ATOLL_TRACE and ATOLL_RECORD have no effect here: `atoll run` writes these files, for jobs on "
-            "one host. Start the program by it.");
+            "ATOLL_TRACE and ATOLL_RECORD have no effect here: `atoll run` writes these files. Start the "
+            "program by it.");
     if (settings_.version || settings_.info) common::say("Atoll " ATOLL_VERSION ", OpenSHMEM 1.6");
     if (!settings_.info) return;
     const bool several = topology_.hosts().n_domains > 1;

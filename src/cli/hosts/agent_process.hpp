@@ -1,0 +1,42 @@
+// The processes by which `atoll run --hosts` reaches hosts: ssh or another program for each, which runs
+// `atoll agent` there.
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+
+#include "cli/command/options.hpp"
+#include "common/descriptors/fd.hpp"
+
+namespace atl::cli {
+
+struct Agent {
+    HostShare host;
+    int number = 0, first_pe = 0;
+    pid_t pid = -1;
+    common::Fd orders;             ///< its standard input
+    std::uint32_t output[2] = {};  ///< its streams
+    bool ended = false;
+    bool pes_ended = false;  ///< and perhaps still sends their events
+    int status = 0;          ///< exit status as a shell reports it, once the PEs have ended
+
+    bool has(int pe) const { return pe >= first_pe && pe < first_pe + host.n_pes; }
+    bool has_status() const { return ended || pes_ended; }
+    std::string text() const;
+    /// Sends a frame. No effect on an agent that has ended, as its status will tell.
+    void tell(const std::string& frame) const;
+};
+
+/// The read ends of an agent's streams.
+struct AgentOutput {
+    common::Fd out, err;
+};
+/// Starts `atoll agent` on the agent's host by `program`, words separated by spaces; ssh if it is empty.
+/// Throws UsageError if that program cannot be started.
+AgentOutput start_agent(Agent& agent, const std::string& program);
+
+/// The variables that are copied to PEs on other hosts: those of this library, and the search paths of
+/// programs.
+Arguments forwarded_environment();
+
+}  // namespace atl::cli

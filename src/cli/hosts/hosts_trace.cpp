@@ -1,0 +1,50 @@
+#include "cli/hosts/hosts_trace.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace atl::cli {
+
+HostsTrace::HostsTrace(const RunOptions& options, const common::Settings& settings, TraceOutput::Say say)
+    : say_(std::move(say)), output_(settings, say_) {
+    // An event is about as large in the log. Kernels have two logs, and names in their events.
+    constexpr std::uint64_t bytes_of_event = 512, bytes_of_texts = 1 << 20;
+    if (logs().events != 0) receiver_.emplace(options.hosts, bytes_of_texts + bytes_of_event * logs().events);
+}
+
+void HostsTrace::serve(bootstrap::StoreServer& store) {
+    if (!receiver_) return;
+    store.serve_guests(
+        [this](int number, common::ProcessFd connection) { receiver_->take(number, std::move(connection)); });
+}
+
+bootstrap::BoardLogs HostsTrace::logs() const { return {output_.log_events(), output_.logs_moves()}; }
+
+void HostsTrace::prepare(Arguments& environment) const {
+    if (receiver_) return;
+    std::erase_if(environment, [](const std::string& entry) {
+        return entry.starts_with("ATOLL_TRACE=") || entry.starts_with("ATOLL_RECORD=");
+    });
+}
+
+std::optional<int> HostsTrace::status_of(const Agent& agent) {
+    if (!receiver_) return std::nullopt;
+    const TraceReceiver::State state = receiver_->state(agent.number);
+    return state.pes_ended ? std::optional(state.status) : std::nullopt;
+}
+
+bool HostsTrace::is_coming_from(const Agent& agent) {
+    return receiver_ && receiver_->state(agent.number).is_coming;
+}
+
+void HostsTrace::finish(const std::vector<bool>& came) {
+    if (!receiver_) return;
+    receiver_->wait();
+    const ReceivedTrace received = receiver_->take_trace(came);
+    output_.write(received.trace, say_);
+    for (const std::string& sentence : received.missing) say_(sentence);
+}
+
+}  // namespace atl::cli

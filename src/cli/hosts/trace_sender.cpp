@@ -1,0 +1,169 @@
+#include "cli/hosts/trace_sender.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "bootstrap/store/net_link.hpp"
+#include "bootstrap/store/store_client.hpp"
+#include "cli/hosts/trace_wire.hpp"
+#include "common/clock.hpp"
+
+namespace atl::cli {
+namespace {
+
+/// Comparisons at the start and at the end, and those between. The quickest answer of each counts.
+constexpr int questions = 20, questions_between = 8;
+constexpr int between_ms = 10'000;
+/// The launcher is gone after this time without a sign.
+constexpr int patience_ms = 10'000;
+
+std::vector<std::string> parts_of(const std::string& text) {
+    std::vector<std::string> parts(1);
+    for (const char c : text) {
+        if (c == ',')
+            parts.emplace_back();
+        else
+            parts.back() += c;
+    }
+    return parts;
+}
+
+common::ProcessFd connect(const bootstrap::Invitation& invitation, int number, double timeout_s) {
+    const std::vector<std::string> addresses = parts_of(invitation.addresses);
+    bootstrap::StoreClient::Identity identity;
+    identity.pe = -1 - number;
+    identity.n_pes = invitation.n_pes;
+    identity.secret = invitation.secret;
+    bootstrap::StoreClient client(bootstrap::connect_to_any(addresses, invitation.port),
+                                  bootstrap::places_text(addresses, invitation.port), identity, timeout_s);
+    return client.take_connection();
+}
+
+/// Times of this host on the launcher's clock.
+void convert(const common::ClockMap& clock, PeTrace& pe) {
+    const auto both = [&](auto& one) {
+        one.began = clock.there_ns(one.began);
+        one.ended = clock.there_ns(one.ended);
+    };
+    std::for_each(pe.log.events.begin(), pe.log.events.end(), both);
+    std::for_each(pe.kernels.slices.begin(), pe.kernels.slices.end(), both);
+}
+
+}  // namespace
+
+TraceSender::TraceSender(const bootstrap::Invitation& invitation, int number, double timeout_s)
+    : n_pes_(invitation.n_pes), connection_(connect(invitation, number, timeout_s)) {
+    const int at_once = 1;
+    static_cast<void>(::setsockopt(connection_.get(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once));
+    reader_.set_limit(bootstrap::most_frame_bytes);
+    reader_.append(bootstrap::greeting.data(), bootstrap::greeting.size());
+    if (!send_frame('I', common::clock_identity())) return;
+    const std::optional<bootstrap::Frame> answer = next_frame();
+    has_own_clock_ = answer && answer->body != "1";
+    measure(questions);
+    if (has_own_clock_) measuring_ = std::make_unique<common::QuietThread>([this] { measure_often(); });
+}
+
+TraceSender::~TraceSender() { stop_.signal(); }
+
+void TraceSender::measure_often() {
+    pollfd stop{stop_.fd(), POLLIN, 0};
+    while (is_open_ && ::poll(&stop, 1, between_ms) == 0) measure(questions_between);
+}
+
+void TraceSender::measure(int count) {
+    if (!has_own_clock_ || !is_open_) return;
+    const common::ClockSample sample = common::compare_clocks(count, [this] { return ask(); });
+    if (sample.there_ns != 0) samples_.push_back(sample);
+}
+
+/// The launcher's time; 0 if it does not answer.
+std::uint64_t TraceSender::ask() {
+    std::uint64_t time_ns = 0;
+    if (!send_frame('P')) return 0;
+    const std::optional<bootstrap::Frame> answer = next_frame();
+    if (answer && answer->body.size() == sizeof time_ns)
+        std::memcpy(&time_ns, answer->body.data(), sizeof time_ns);
+    return time_ns;
+}
+
+bool TraceSender::wait_for(short events) const {
+    pollfd one{connection_.get(), events, 0};
+    int ready = 0;
+    do {
+        ready = ::poll(&one, 1, patience_ms);
+    } while (ready < 0 && errno == EINTR);
+    return ready > 0;
+}
+
+bool TraceSender::send_frame(char type, const std::string& body) {
+    const std::string frame = bootstrap::encode(type, body);
+    for (std::size_t done = 0; is_open_ && done < frame.size();) {
+        const ssize_t sent =
+            ::send(connection_.get(), frame.data() + done, frame.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent > 0) done += static_cast<std::size_t>(sent);
+        const bool is_full = sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+        if (is_full ? !wait_for(POLLOUT) : sent < 0 && errno != EINTR) is_open_ = false;
+    }
+    return is_open_;
+}
+
+std::optional<bootstrap::Frame> TraceSender::next_frame() {
+    while (is_open_) {
+        if (std::optional<bootstrap::Frame> frame = reader_.next()) return frame;
+        char bytes[4096];
+        const ssize_t got =
+            wait_for(POLLIN) ? ::recv(connection_.get(), bytes, sizeof bytes, MSG_DONTWAIT) : 0;
+        if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        is_open_ = got > 0 && !reader_.broken();
+        if (got > 0) reader_.append(bytes, static_cast<std::size_t>(got));
+    }
+    return std::nullopt;
+}
+
+void TraceSender::add_board(int pe, const common::Fd& fd) {
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0) return;
+    const auto inode = static_cast<std::uint64_t>(status.st_ino);
+    try {
+        if (!boards_.contains(inode))
+            boards_.emplace(inode, bootstrap::MappedBoard::adopt(fd.get(), n_pes_, "from a PE"));
+        if (boards_.at(inode).view().header().log_events != 0) board_of_[pe] = inode;
+    } catch (const std::exception&) {  // another program's descriptor
+    }
+}
+
+void TraceSender::send(int status) {
+    is_sending_ = true;
+    stop_.signal();
+    measuring_.reset();
+    send_frame('S', std::to_string(status));
+    measure(questions);
+    try {
+        send_events();
+    } catch (const std::exception&) {  // no memory is left; the launcher says that events are missing
+    }
+}
+
+void TraceSender::send_events() {
+    const common::ClockMap clock(samples_);
+    send_frame('C', Packer().number(clock.error_ns()).bytes());
+    const auto pass = [this](char type, const std::string& body) { return send_frame(type, body); };
+    for (const auto& [pe, inode] : board_of_) {
+        PeTrace trace = trace_of_pe(boards_.at(inode).view(), pe);
+        convert(clock, trace);
+        if (!send_pe(trace, pass)) return;
+    }
+    if (send_frame('Z')) static_cast<void>(next_frame());
+}
+
+}  // namespace atl::cli
