@@ -1,17 +1,25 @@
 #include "cli/hosts/hosts_trace.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace atl::cli {
+namespace {
+constexpr const char* variables[] = {"ATOLL_TRACE", "ATOLL_RECORD"};
+}
 
 HostsTrace::HostsTrace(const RunOptions& options, const common::Settings& settings, TraceOutput::Say say)
     : say_(std::move(say)), output_(settings, say_) {
     // An event is about as large in the log. Kernels have two logs, and names in their events.
     constexpr std::uint64_t bytes_of_event = 512, bytes_of_texts = 1 << 20;
-    if (logs().events != 0) receiver_.emplace(options.hosts, bytes_of_texts + bytes_of_event * logs().events);
+    if (logs().events != 0)
+        receiver_.emplace(options.hosts, bytes_of_texts + bytes_of_event * logs().events);
+    else
+        for (const char* name : variables) unsetenv(name);
 }
 
 void HostsTrace::serve(bootstrap::StoreServer& store) {
@@ -25,7 +33,8 @@ bootstrap::BoardLogs HostsTrace::logs() const { return {output_.log_events(), ou
 void HostsTrace::prepare(Arguments& environment) const {
     if (receiver_) return;
     std::erase_if(environment, [](const std::string& entry) {
-        return entry.starts_with("ATOLL_TRACE=") || entry.starts_with("ATOLL_RECORD=");
+        return std::any_of(std::begin(variables), std::end(variables),
+                           [&](const std::string& name) { return entry.starts_with(name + "="); });
     });
 }
 

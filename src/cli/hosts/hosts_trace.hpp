@@ -16,7 +16,7 @@ namespace atl::cli {
 
 class HostsTrace {
   public:
-    /// Says which files cannot be written; the job then runs without them.
+    /// Says which files cannot be written; the job then runs without them, and without their variables.
     HostsTrace(const RunOptions& options, const common::Settings& settings, TraceOutput::Say say);
 
     /// Takes the connections of agents from the store.

@@ -216,7 +216,7 @@ void TraceReceiver::add_host(Host& host, const std::vector<bool>& came, Received
         why =
             "a program between `atoll run` and it closed its descriptors (in Python pass "
             "subprocess.run(..., close_fds=False))";
-        whose = "PE " + common::pe_ranges(without);
+        whose = "PE " + common::pe_ranges(without) + " (host " + host.share.name + ")";
     }
     if (!why.empty()) received.missing.push_back("the trace lacks events of " + whose + ": " + why);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -13,6 +14,10 @@ using common::LoggedEvent;
 const std::string& PeTrace::text(std::uint16_t number) const {
     static const std::string none;
     return number < log.texts.size() ? log.texts[number] : none;
+}
+
+std::string PeTrace::title() const {
+    return "PE " + std::to_string(pe) + (host.empty() ? "" : " (host " + host + ")");
 }
 
 std::string PeTrace::name_of(const LoggedEvent& event) const {
@@ -30,6 +35,24 @@ std::uint64_t JobTrace::dropped() const {
     std::uint64_t sum = 0;
     for (const PeTrace& pe : pes) sum += pe.log.dropped + pe.kernels.dropped;
     return sum;
+}
+
+std::size_t JobTrace::n_hosts() const {
+    std::set<std::string_view> hosts;
+    for (const PeTrace& pe : pes) hosts.insert(pe.host);
+    return hosts.size();
+}
+
+std::vector<int> JobTrace::process_numbers() const {
+    // Above those of the kernel, and below those of threads in the file.
+    constexpr int first_free = 0x20000000;
+    std::vector<int> numbers;
+    std::set<int> taken;
+    for (const PeTrace& pe : pes) {
+        const bool is_free = pe.host.empty() || (pe.pid != 0 && taken.insert(pe.pid).second);
+        numbers.push_back(is_free ? pe.pid : first_free + pe.pe);
+    }
+    return numbers;
 }
 
 std::uint64_t JobTrace::clock_error_ns(std::size_t a, std::size_t b) const {
@@ -153,28 +176,43 @@ bool sets_word(const LoggedEvent& event) {
            (name.starts_with("atomic_") && name != "atomic_fetch");
 }
 
-/// Words and the waits for them: each wait was ended by the last operation on its word that began before it
-/// ended.
+/// Finds the operation that ended each wait for a word: the last one that began before the wait ended.
+/// Setters are in the order of their begins. By the clocks of several hosts an operation may seem to begin a
+/// little later. So if the last one has ended the wait before, the next one counts if it began within the
+/// clocks' error.
+template <class Began, class Ended>
+void add_waits(const JobTrace& trace, const std::vector<EventId>& setters, std::vector<EventId> waits,
+               Began began, Ended ended, std::vector<Flow>& flows) {
+    std::stable_sort(waits.begin(), waits.end(), [&](EventId a, EventId b) { return ended(a) < ended(b); });
+    std::size_t used = 0;  // setters up to the one that ended the wait before
+    for (const EventId wait : waits) {
+        const auto after = std::upper_bound(setters.begin(), setters.end(), ended(wait),
+                                            [&](std::uint64_t time, EventId id) { return time < began(id); });
+        auto count = static_cast<std::size_t>(after - setters.begin());
+        const bool may_be_late =
+            after != setters.end() && began(*after) <= ended(wait) + trace.clock_error_ns(after->pe, wait.pe);
+        if (count <= used && may_be_late) ++count;
+        if (count == 0) continue;
+        used = count;
+        flows.push_back({setters[count - 1], wait});
+    }
+}
+
+/// Words and the waits for them.
 void add_words(const JobTrace& trace, std::vector<Flow>& flows) {
     using Key = std::pair<int, std::uint64_t>;  // PE, place
-    Index<Key> setters;
-    std::vector<EventId> waits;
+    Index<Key> setters, waits;
     each_event(trace, [&](EventId id, const LoggedEvent& event) {
         if (is_word_wait(event))
-            waits.push_back(id);
+            waits[{trace.pes[id.pe].pe, event.place}].push_back(id);
         else if (sets_word(event))
             setters[{event.peer, event.place}].push_back(id);
     });
     sort_by_begin(trace, setters);
-    for (const EventId wait : waits) {
-        const LoggedEvent& waited = trace.event(wait);
-        const auto found = setters.find({trace.pes[wait.pe].pe, waited.place});
-        if (found == setters.end()) continue;
-        const auto after =
-            std::upper_bound(found->second.begin(), found->second.end(), waited.ended,
-                             [&](std::uint64_t time, EventId id) { return time < trace.event(id).began; });
-        if (after != found->second.begin()) flows.push_back({*std::prev(after), wait});
-    }
+    for (const auto& [key, of_word] : waits)
+        add_waits(
+            trace, setters[key], of_word, [&](EventId id) { return trace.event(id).began; },
+            [&](EventId id) { return trace.event(id).ended; }, flows);
 }
 
 /// Messages between the same two PEs keep their order.
@@ -194,7 +232,8 @@ void add_messages(const JobTrace& trace, std::vector<Flow>& flows, std::string_v
         const auto found = received.find(key);
         if (found == received.end()) continue;
         for (std::size_t i = 0; i < std::min(from.size(), found->second.size()); ++i)
-            if (trace.event(from[i]).began <= trace.event(found->second[i]).ended)
+            if (trace.event(from[i]).began <=
+                trace.event(found->second[i]).ended + trace.clock_error_ns(from[i].pe, found->second[i].pe))
                 flows.push_back({from[i], found->second[i]});
     }
 }
@@ -230,34 +269,27 @@ std::vector<Flow> flows_of(const JobTrace& trace) {
     return flows;
 }
 
-/// Each wait was ended by the last operation on its word that began before it ended. Words of CPUs and GPUs
-/// are in different heaps.
+/// Words of CPUs and GPUs are in different heaps.
 std::vector<Flow> kernel_flows_of(const JobTrace& trace) {
     using Key = std::tuple<int, bool, std::uint64_t>;  // PE, on a GPU, place
     const auto slice = [&](EventId id) -> const KernelSlice& {
         return trace.pes[id.pe].kernels.slices[id.event];
     };
-    Index<Key> setters;
-    std::vector<EventId> waits;
+    Index<Key> setters, waits;
     for (std::size_t p = 0; p < trace.pes.size(); ++p)
         for (std::size_t e = 0; e < trace.pes[p].kernels.slices.size(); ++e) {
             const KernelSlice& one = slice({p, e});
-            if (awaits_kernel_word(one)) waits.push_back({p, e});
+            if (awaits_kernel_word(one)) waits[{trace.pes[p].pe, one.gpu >= 0, one.place}].push_back({p, e});
             if (sets_kernel_word(one)) setters[{one.peer, one.gpu >= 0, one.place}].push_back({p, e});
         }
     for (auto& [key, events] : setters)
         std::stable_sort(events.begin(), events.end(),
                          [&](EventId a, EventId b) { return slice(a).began < slice(b).began; });
     std::vector<Flow> flows;
-    for (const EventId wait : waits) {
-        const KernelSlice& waited = slice(wait);
-        const auto found = setters.find({trace.pes[wait.pe].pe, waited.gpu >= 0, waited.place});
-        if (found == setters.end()) continue;
-        const auto after =
-            std::upper_bound(found->second.begin(), found->second.end(), waited.ended,
-                             [&](std::uint64_t time, EventId id) { return time < slice(id).began; });
-        if (after != found->second.begin()) flows.push_back({*std::prev(after), wait});
-    }
+    for (const auto& [key, of_word] : waits)
+        add_waits(
+            trace, setters[key], of_word, [&](EventId id) { return slice(id).began; },
+            [&](EventId id) { return slice(id).ended; }, flows);
     return flows;
 }
 

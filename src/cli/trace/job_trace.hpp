@@ -24,6 +24,8 @@ struct PeTrace {
     std::string host;  ///< empty in a job on one host
     common::LogCopy log;
     KernelTracks kernels;
+    /// "PE 3", over several hosts "PE 3 (host b)".
+    std::string title() const;
     /// "sum_reduce", the name of a user's range, or "waiting".
     std::string name_of(const common::LoggedEvent& event) const;
     const std::string& text(std::uint16_t number) const;
@@ -40,6 +42,9 @@ struct JobTrace {
     double clock_error_us = 0;  ///< bound of the offset between hosts' clocks; 0 on one host
 
     std::uint64_t dropped() const;
+    std::size_t n_hosts() const;
+    /// Numbers of processes, by place in `pes`. Those that PEs of several hosts share are replaced.
+    std::vector<int> process_numbers() const;
     /// Bound of the error between the clocks of two PEs, given by their places in `pes`.
     std::uint64_t clock_error_ns(std::size_t a, std::size_t b) const;
     std::uint64_t begin_ns() const;  ///< of the first event; 0 without events

@@ -84,7 +84,7 @@ class Reader {
     void read_descriptor(std::string_view bytes) {
         std::uint64_t uuid = 0, pid = 0;
         bool is_process = false;
-        std::string_view name;
+        std::string_view name, title;
         each(bytes, [&](const ProtoField& one) {
             if (one.number == field::of_descriptor::uuid) uuid = one.value;
             if (one.number == field::of_descriptor::name) name = one.bytes;
@@ -92,6 +92,7 @@ class Reader {
             is_process = true;
             each(one.bytes, [&](const ProtoField& inner) {
                 if (inner.number == field::of_descriptor::pid) pid = inner.value;
+                if (inner.number == field::of_descriptor::process_name) title = inner.bytes;
             });
         });
         if (const auto pe = by_pe_.find(pe_of(uuid)); pe != by_pe_.end() && is_kernel_track(uuid))
@@ -100,8 +101,17 @@ class Reader {
         PeTrace& pe = trace_.pes.emplace_back();
         pe.pe = pe_of(uuid);
         pe.pid = static_cast<int>(pid);
+        pe.host = host_in(title);
         pe.log.texts.emplace_back();
         by_pe_[pe.pe] = trace_.pes.size() - 1;
+    }
+
+    /// The host in PeTrace::title().
+    static std::string host_in(std::string_view title) {
+        constexpr std::string_view before = " (host ";
+        const std::size_t at = title.find(before);
+        if (at == std::string_view::npos) return {};
+        return std::string(title.substr(at + before.size(), title.size() - at - before.size() - 1));
     }
 
     struct Annotations {

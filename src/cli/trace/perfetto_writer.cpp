@@ -26,10 +26,9 @@ using namespace perfetto;
 using common::EventKind;
 using common::LoggedEvent;
 
-/// A number of the kernel's for a thread or lane that no other track has.
-int thread_id(const PeTrace& pe, unsigned thread) {
-    return thread == 0 ? pe.pid
-                       : static_cast<int>(0x40000000U + (static_cast<unsigned>(pe.pe) << 16) + thread);
+/// A number of the kernel's for a thread or lane that no other track has. `pid` is that of the process.
+int thread_id(const PeTrace& pe, int pid, unsigned thread) {
+    return thread == 0 ? pid : static_cast<int>(0x40000000U + (static_cast<unsigned>(pe.pe) << 16) + thread);
 }
 
 std::string title_of(unsigned thread) {
@@ -60,8 +59,9 @@ class Writer {
     bool write() {
         clocks();
         job();
+        const std::vector<int> numbers = trace_.process_numbers();
         for (std::size_t p = 0; p < trace_.pes.size() && is_good_; ++p) {
-            tracks(trace_.pes[p]);
+            tracks(trace_.pes[p], numbers[p]);
             slices(p);
             counters(trace_.pes[p]);
             kernel_slices(p);
@@ -185,11 +185,10 @@ class Writer {
         event.message(field::of_event::annotation, one);
     }
 
-    void tracks(const PeTrace& pe) {
+    void tracks(const PeTrace& pe, int process_number) {
         using namespace field::of_descriptor;
         ProtoMessage its_process, its_descriptor, packet;
-        its_process.number(pid, static_cast<std::uint64_t>(pe.pid))
-            .text(process_name, "PE " + std::to_string(pe.pe));
+        its_process.number(pid, static_cast<std::uint64_t>(process_number)).text(process_name, pe.title());
         its_descriptor.number(uuid, process_track(pe.pe)).message(process, its_process);
         packet.message(field::of_packet::track_descriptor, its_descriptor);
         put(packet);
@@ -197,8 +196,8 @@ class Writer {
         for (const LoggedEvent& event : pe.log.events) threads.insert(event.thread);
         for (const unsigned t : threads) {
             ProtoMessage its_thread, descriptor, one;
-            its_thread.number(pid, static_cast<std::uint64_t>(pe.pid))
-                .number(tid, static_cast<std::uint64_t>(thread_id(pe, t)))
+            its_thread.number(pid, static_cast<std::uint64_t>(process_number))
+                .number(tid, static_cast<std::uint64_t>(thread_id(pe, process_number, t)))
                 .text(thread_name, title_of(t));
             descriptor.number(uuid, thread_track(pe.pe, t))
                 .number(parent, process_track(pe.pe))

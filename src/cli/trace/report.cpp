@@ -146,6 +146,9 @@ std::string report_text(const Summary& summary) {
     if (summary.dropped != 0)
         text += "; " + std::to_string(summary.dropped) + " later events are missing: a log was full";
     text += '\n';
+    if (summary.hosts > 1)
+        text += std::to_string(summary.hosts) + " hosts, whose clocks agree within " +
+                time_of(static_cast<std::uint64_t>(summary.clock_error_us * 1e3)) + "\n";
     return text +
            parts_text({
                {"operations of all PEs", common::statistics_table(summary.statistics)},

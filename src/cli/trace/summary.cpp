@@ -135,6 +135,8 @@ Summary summary_of(const JobTrace& trace) {
     summary.pes = trace.pes.size();
     summary.length_ns = trace.end_ns() - trace.begin_ns();
     summary.dropped = trace.dropped();
+    summary.hosts = trace.n_hosts();
+    summary.clock_error_us = trace.clock_error_us;
     for (const PeTrace& pe : trace.pes) {
         summary.events += pe.log.events.size();
         add_events_of(pe, summary);

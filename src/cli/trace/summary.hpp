@@ -53,6 +53,8 @@ using PePair = std::pair<int, int>;
 struct Summary {
     std::size_t pes = 0, events = 0, meetings = 0;
     std::uint64_t length_ns = 0, dropped = 0;
+    std::size_t hosts = 1;
+    double clock_error_us = 0;  ///< between hosts
     std::vector<common::PeStatistics> statistics;
     std::vector<PeTimes> times;                  ///< of PEs with events
     std::map<int, Late> last_to_arrive;          ///< by the PE: the others' time, all together
