@@ -51,7 +51,7 @@ void end_pes(const TraceSender& sender) {
 }
 
 /// Connects to the launcher, if it writes a trace. Without a connection the PEs run without one, and the
-/// launcher says so.
+/// launcher reports it.
 std::unique_ptr<TraceSender> sender_for(const AgentOrder& order, const bootstrap::Invitation& invitation) {
     constexpr double patience_s = 10;
     if (order.logs.events == 0) return nullptr;

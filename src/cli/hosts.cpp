@@ -7,6 +7,7 @@
 #include <climits>
 #include <csignal>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <sys/resource.h>
@@ -23,6 +24,7 @@
 #include "cli/job/rank_variables.hpp"
 #include "cli/job/sleep_watch.hpp"
 #include "cli/job/stall.hpp"
+#include "cli/thread_counts.hpp"
 #include "common/hmac.hpp"
 #include "common/log.hpp"
 #include "common/settings/job_environment.hpp"
@@ -41,6 +43,23 @@ constexpr auto grace = std::chrono::seconds(5);
 constexpr auto abort_grace = std::chrono::milliseconds(1500);
 /// Each check queries all PEs.
 constexpr double longest_stall_interval_s = 10;
+
+/// The variables that are copied to PEs on other hosts: those of this library, and the search paths of
+/// programs.
+Arguments forwarded_environment() {
+    constexpr const char* prefixes[] = {"ATOLL_", "SHMEM_", "SMA_", "UCX_", "PYTHON"};
+    constexpr const char* names[] = {"PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "LANG", "LC_ALL"};
+    Arguments forwarded;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string text(*entry), name = text.substr(0, text.find('='));
+        const bool ours = name.starts_with("OMP_") || is_thread_variable(name) ||
+                          std::any_of(std::begin(prefixes), std::end(prefixes),
+                                      [&](const char* prefix) { return name.starts_with(prefix); });
+        if (ours || std::find(std::begin(names), std::end(names), name) != std::end(names))
+            forwarded.push_back(text);
+    }
+    return forwarded;
+}
 
 class HostsJob {
   public:

@@ -1,4 +1,4 @@
-// Guests of the store: processes that are no PEs and know the secret, such as a launcher's agents.
+// Guests of the store: processes that know the secret and are not PEs, such as a launcher's agents.
 #include "atoll/error.hpp"
 #include "bootstrap/store/store_client.hpp"
 #include "bootstrap/store/store_server.hpp"

@@ -1,4 +1,4 @@
-"""Traces of `atoll run --hosts`. Agents on this machine stand for hosts; tests/clusters/test_traces.py has real ones."""
+"""Traces of `atoll run --hosts`. The hosts are agents on this machine; tests/clusters/test_traces.py has real ones."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class StoreServer {
     /// For PEs on several hosts: news that a board would carry are sent as frames. The job is set up once all
     /// PEs watch.
     void serve_hosts();
-    /// Takes the connections of processes that are no PEs, but know the secret: the agents of a launcher.
+    /// Takes the connections of guests, which know the secret and are not PEs: the agents of a launcher.
     /// Their hellos name the PE -1 - `number`. Called in the server's thread.
     using TakeGuest = std::function<void(int number, common::ProcessFd connection)>;
     void serve_guests(TakeGuest take);

@@ -5,7 +5,6 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <iterator>
 #include <spawn.h>
 #include <system_error>
 #include <unistd.h>
@@ -13,7 +12,6 @@
 #include <vector>
 
 #include "cli/command/command.hpp"
-#include "cli/thread_counts.hpp"
 
 namespace atl::cli {
 namespace {
@@ -102,21 +100,6 @@ AgentOutput start_agent(Agent& agent, const std::string& program) {
     agent.pid = spawn(command, in_read.get(), out_write.get(), err_write.get());
     agent.orders = std::move(in_write);
     return {std::move(out_read), std::move(err_read)};
-}
-
-Arguments forwarded_environment() {
-    constexpr const char* prefixes[] = {"ATOLL_", "SHMEM_", "SMA_", "UCX_", "PYTHON"};
-    constexpr const char* names[] = {"PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "LANG", "LC_ALL"};
-    Arguments forwarded;
-    for (char** entry = environ; *entry; ++entry) {
-        const std::string text(*entry), name = text.substr(0, text.find('='));
-        const bool ours = name.starts_with("OMP_") || is_thread_variable(name) ||
-                          std::any_of(std::begin(prefixes), std::end(prefixes),
-                                      [&](const char* prefix) { return name.starts_with(prefix); });
-        if (ours || std::find(std::begin(names), std::end(names), name) != std::end(names))
-            forwarded.push_back(text);
-    }
-    return forwarded;
 }
 
 }  // namespace atl::cli

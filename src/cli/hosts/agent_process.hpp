@@ -35,8 +35,4 @@ struct AgentOutput {
 /// Throws UsageError if that program cannot be started.
 AgentOutput start_agent(Agent& agent, const std::string& program);
 
-/// The variables that are copied to PEs on other hosts: those of this library, and the search paths of
-/// programs.
-Arguments forwarded_environment();
-
 }  // namespace atl::cli

@@ -29,7 +29,7 @@ class TraceSender {
     TraceSender(const TraceSender&) = delete;
     TraceSender& operator=(const TraceSender&) = delete;
 
-    /// Keeps the board that a PE has sent; a descriptor that is none is dropped.
+    /// Keeps the board that a PE has sent; another descriptor is dropped.
     void add_board(int pe, const common::Fd& fd);
     /// Sends the events of the PEs, which have ended. Tells `status` first. If the launcher is gone, or takes
     /// nothing for a while, it stops.

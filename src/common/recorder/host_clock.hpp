@@ -11,7 +11,7 @@ namespace atl::common {
 /// A moment on two clocks. A question and its answer bound the moment at which the other clock was read.
 struct ClockSample {
     std::uint64_t here_ns = 0;   ///< the middle between question and answer
-    std::uint64_t there_ns = 0;  ///< what the answer says
+    std::uint64_t there_ns = 0;  ///< the time in the answer
     std::uint64_t error_ns = 0;  ///< half of the time between question and answer
 
     static ClockSample of(std::uint64_t asked_ns, std::uint64_t there_ns, std::uint64_t answered_ns);
