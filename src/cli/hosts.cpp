@@ -375,9 +375,12 @@ class HostsJob {
 
 int run_on_hosts(const RunOptions& options) {
     common::forget_run_ranks();
-    for (const std::string& entry : options.environment)  // settings are this launcher's, too
-        if (const std::size_t sign = entry.find('='); entry.starts_with("ATOLL_"))
-            setenv(entry.substr(0, sign).c_str(), entry.substr(sign + 1).c_str(), 1);
+    for (const std::string& entry : options.environment) {  // agents judge all other settings
+        const std::size_t sign = entry.find('=');
+        const std::string name = entry.substr(0, sign);
+        if (name == "ATOLL_TRACE" || name == "ATOLL_RECORD" || name == "ATOLL_TRACE_EVENTS")
+            setenv(name.c_str(), entry.substr(sign + 1).c_str(), 1);
+    }
     const common::Settings settings = common::read_settings();
     rlimit descriptors{};
     ::getrlimit(RLIMIT_NOFILE, &descriptors);

@@ -14,7 +14,7 @@ import pytest
 from conftest import BUILT, ROOT
 from hosts import Done, Hosts
 
-sys.path.insert(0, str(ROOT / "tests/python"))
+sys.path.append(str(ROOT / "tests/python"))
 
 MakeHosts = Callable[[int], Hosts]
 ATOLL = str(BUILT / "bin/atoll")
