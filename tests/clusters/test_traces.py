@@ -91,15 +91,13 @@ def test_signals_begin_before_the_waits_that_they_end(traced: Hosts) -> None:
 
 
 def test_no_pe_leaves_a_barrier_before_all_have_come(traced: Hosts) -> None:
-    trace = decoded(traced)
-    error_ns = trace.job["clock error (us)"] * 1000
     barriers = defaultdict(list)
-    for one in trace.named("barrier"):
+    for one in decoded(traced).named("barrier"):
         barriers[one.notes["call"]].append(one)
     whole = [members for members in barriers.values() if len(members) == len(PES)]
     assert len(whole) >= 10
     for members in whole:
-        assert max(one.begin for one in members) <= min(one.end for one in members) + error_ns
+        assert max(one.begin for one in members) <= min(one.end for one in members)
 
 
 def test_times_are_those_of_the_launcher(traced: Hosts) -> None:
@@ -108,8 +106,7 @@ def test_times_are_those_of_the_launcher(traced: Hosts) -> None:
     for one in trace.slices:
         begins[trace.pe(one.track)].append(one.begin)
     assert max(min(times) for times in begins.values()) < min(max(times) for times in begins.values())
-    # The error is that of ten questions and answers over a network on this machine.
-    assert trace.job["clock error (us)"] < AHEAD * 1e6 / 1000
+    assert trace.job["clock error (us)"] < AHEAD * 1e6  # so the clocks were compared
 
 
 def test_a_report_tells_of_the_clocks(traced: Hosts) -> None:

@@ -134,6 +134,47 @@ TEST(HostClock, WithoutAnAnswerThereIsNoSample) {
     EXPECT_EQ(left, 0);
 }
 
+using Changes = std::vector<std::int64_t>;
+
+TEST(HostClock, CausesInOrderChangeNothing) {
+    EXPECT_EQ(ordered_clocks(2, {}, 100), (Changes{0, 0}));
+    EXPECT_EQ(ordered_clocks(2, {{0, 1, 5}, {1, 0, 0}}, 100), (Changes{0, 0}));
+}
+
+TEST(HostClock, ACauseAfterItsEffectComesEarlier) {
+    EXPECT_EQ(ordered_clocks(2, {{0, 1, -30}, {1, 0, 80}}, 100), (Changes{-30, 0}));
+    // Clock 1 is early by 10, so clock 2 has to be earlier than that.
+    EXPECT_EQ(ordered_clocks(3, {{1, 0, -10}, {2, 1, -20}, {0, 2, 200}}, 100), (Changes{0, -10, -30}));
+}
+
+TEST(HostClock, OrdersThatContradictEachOtherChangeNothing) {
+    EXPECT_EQ(ordered_clocks(2, {{0, 1, -30}, {1, 0, 20}}, 100), (Changes{0, 0}));
+    EXPECT_EQ(ordered_clocks(3, {{0, 1, -1}, {1, 2, -1}, {2, 0, -1}}, 1'000'000), (Changes{0, 0, 0}));
+}
+
+TEST(HostClock, AChangeBeyondTheBoundIsNotMade) {
+    EXPECT_EQ(ordered_clocks(2, {{0, 1, -101}}, 100), (Changes{0, 0}));
+    EXPECT_EQ(ordered_clocks(2, {{0, 1, -100}}, 100), (Changes{-100, 0}));
+}
+
+TEST(HostClock, OrdersOfTrueClocksCanBeKept) {
+    std::mt19937_64 random(11);
+    std::uniform_int_distribution<std::int64_t> error(-1000, 1000), way(1, 3000);
+    for (int round = 0; round < 100; ++round) {
+        constexpr std::size_t clocks = 6;
+        Changes errors(clocks);
+        for (std::int64_t& one : errors) one = error(random);
+        std::vector<ClockOrder> orders;
+        for (std::size_t cause = 0; cause < clocks; ++cause)
+            for (std::size_t effect = 0; effect < clocks; ++effect)
+                if (cause != effect)
+                    orders.push_back({cause, effect, way(random) + errors[effect] - errors[cause]});
+        const Changes changes = ordered_clocks(clocks, orders, 2000);
+        for (const ClockOrder& order : orders)
+            EXPECT_LE(changes[order.cause] - changes[order.effect], order.most_ns);
+    }
+}
+
 TEST(HostClock, ThisProcessHasOneClock) { EXPECT_EQ(clock_identity(), clock_identity()); }
 
 }  // namespace

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "cli/trace/host_order.hpp"
 
 namespace atl::cli {
 namespace {
@@ -48,12 +51,15 @@ bool HostsTrace::is_coming_from(const Agent& agent) {
     return receiver_ && receiver_->state(agent.number).is_coming;
 }
 
-void HostsTrace::finish(const std::vector<bool>& came) {
+void HostsTrace::finish(const std::vector<bool>& came) try {
     if (!receiver_) return;
     receiver_->wait();
-    const ReceivedTrace received = receiver_->take_trace(came);
+    ReceivedTrace received = receiver_->take_trace(came);
+    keep_order(received.trace);
     output_.write(received.trace, say_);
     for (const std::string& sentence : received.missing) say_(sentence);
+} catch (const std::exception& error) {  // no memory is left
+    say_(std::string("the trace could not be written: ") + error.what());
 }
 
 }  // namespace atl::cli

@@ -262,8 +262,13 @@ std::vector<Meeting> meetings_of(const JobTrace& trace) {
 }
 
 std::vector<Flow> flows_of(const JobTrace& trace) {
-    std::vector<Flow> flows;
+    std::vector<Flow> flows = messages_of(trace);
     add_words(trace, flows);
+    return flows;
+}
+
+std::vector<Flow> messages_of(const JobTrace& trace) {
+    std::vector<Flow> flows;
     add_messages(trace, flows, "send", "recv");
     add_messages(trace, flows, "mailbox post", "mailbox receive");
     return flows;

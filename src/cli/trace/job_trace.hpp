@@ -72,6 +72,8 @@ struct Flow {
 };
 /// Signals and words with the waits for them, sends with receives, posts with receives.
 std::vector<Flow> flows_of(const JobTrace& trace);
+/// Those of messages alone, which are certain: the first send with the first receive, and so on.
+std::vector<Flow> messages_of(const JobTrace& trace);
 /// The same inside kernels: indexes of slices in `kernels`.
 std::vector<Flow> kernel_flows_of(const JobTrace& trace);
 

@@ -95,6 +95,26 @@ std::uint64_t ClockMap::there_ns(std::uint64_t here_ns) const {
     return from.there_ns + (here_ns - from.here_ns) + static_cast<std::uint64_t>(correction);
 }
 
+std::vector<std::int64_t> ordered_clocks(std::size_t clocks, const std::vector<ClockOrder>& orders,
+                                         std::int64_t bound_ns) {
+    // Each order is an edge of a graph, and a change the shortest way to a clock (Bellman and Ford).
+    std::vector<std::int64_t> changes(clocks, 0);
+    bool is_done = false;
+    for (std::size_t round = 0; round <= clocks && !is_done; ++round) {
+        is_done = true;
+        for (const ClockOrder& order : orders) {
+            const std::int64_t most = changes[order.effect] + order.most_ns;
+            if (changes[order.cause] <= most) continue;
+            changes[order.cause] = most;
+            is_done = false;
+        }
+    }
+    const bool is_within = std::all_of(changes.begin(), changes.end(),
+                                       [&](std::int64_t change) { return change >= -bound_ns; });
+    if (!is_done || !is_within) changes.assign(clocks, 0);
+    return changes;
+}
+
 std::string clock_identity() {
     const std::string kernel = boot_id();
     if (kernel.empty()) return {};

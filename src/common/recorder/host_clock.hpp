@@ -1,6 +1,7 @@
 // Clocks of several hosts: comparisons by messages, and the times of one clock on the other.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -44,6 +45,17 @@ class ClockMap {
     std::vector<ClockSample> points_;  ///< by which it converts
     double error_ns_ = 0;
 };
+
+/// A cause on one clock came before its effect on another: by the clocks at most `most_ns` before. A negative
+/// distance shows that the clocks differ.
+struct ClockOrder {
+    std::size_t cause = 0, effect = 0;  ///< clocks
+    std::int64_t most_ns = 0;
+};
+/// Changes of clocks after which every cause comes before its effect. Each is 0 or negative, and as small as
+/// possible. Without such changes, or if one exceeded `bound_ns`, all are 0.
+std::vector<std::int64_t> ordered_clocks(std::size_t clocks, const std::vector<ClockOrder>& orders,
+                                         std::int64_t bound_ns);
 
 /// A text that is equal for processes with the same CLOCK_MONOTONIC; empty if that is unknown. Containers of
 /// one kernel may have other times.
