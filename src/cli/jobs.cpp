@@ -53,6 +53,24 @@ common::Fd open_board(int pid) {
     return {};
 }
 
+bool is_launcher(int pid) {
+    char link[4096];
+    const ssize_t length = readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), link, sizeof link);
+    const std::string exe(link, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+    return exe.ends_with("/atoll") || exe.ends_with("/atoll (deleted)");
+}
+
+/// The reason why a process without a job board is no job.
+std::string no_job(int pid) {
+    const std::string process = "process " + std::to_string(pid);
+    if (is_launcher(pid))
+        return process +
+               " has no PEs of its own: for a job over several hosts give the number of a PE of this host; "
+               "`atoll "
+               "ps` lists the jobs";
+    return process + " is no `atoll run` of yours on this host, nor a PE; `atoll ps` lists the jobs";
+}
+
 const std::string& only_argument(const std::vector<std::string>& arguments, const char* usage) {
     if (arguments.size() != 1 || arguments[0].starts_with('-'))
         throw UsageError(std::string("usage: ") + usage + "; `atoll ps` lists the jobs");
@@ -66,8 +84,7 @@ RunningJob::RunningJob(int pid) : pid_(pid) {
     struct stat status {};
     if (!board || fstat(board.get(), &status) != 0 ||
         static_cast<std::size_t>(status.st_size) < sizeof(common::BoardHeader))
-        throw UsageError("process " + std::to_string(pid) +
-                         " is no `atoll run` of yours on this host, nor a PE; `atoll ps` lists the jobs");
+        throw UsageError(no_job(pid));
     bytes_ = static_cast<std::size_t>(status.st_size);
     void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, board.get(), 0);
     if (memory == MAP_FAILED)
@@ -93,13 +110,6 @@ RunningJob::~RunningJob() {
 }
 
 namespace {
-
-bool is_launcher(int pid) {
-    char link[4096];
-    const ssize_t length = readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), link, sizeof link);
-    const std::string exe(link, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
-    return exe.ends_with("/atoll") || exe.ends_with("/atoll (deleted)");
-}
 
 bool is_pe_of(const common::BoardView& board, int pid) {
     for (int pe = 0; pe < board.n_pes(); ++pe)

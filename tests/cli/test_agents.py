@@ -59,3 +59,17 @@ def test_a_reader_that_takes_nothing_leaves_the_launcher_open_to_signals(atoll, 
         assert job.returncode == -signal.SIGINT
     finally:
         os.close(writer)
+
+
+@pytest.mark.parametrize("command", ["stacks", "record", "top"])
+def test_the_launcher_of_several_hosts_has_no_pes_to_look_at(atoll, agent: Script, command: str) -> None:
+    path = agent("echo begun >&2\nread line\n")
+    job = atoll.start("run", "--hosts", "a:1", "--agent", path, "true")
+    try:
+        assert job.stderr.readline() == "begun\n"
+        looked = atoll(command, *(["--once"] if command == "top" else []), job.pid)
+        expected = "has no PEs of its own: for a job over several hosts give the number of a PE of this host"
+        assert looked.returncode == 2 and f"process {job.pid} {expected}" in looked.stderr, looked.stderr
+    finally:
+        job.kill()
+        job.wait()

@@ -77,6 +77,13 @@ bool unpack(Unpacker& bytes, KernelSlice& slice) {
     return bytes.is_good();
 }
 
+void pack(Packer& packer, const std::string& title) { packer.text(title); }
+
+bool unpack(Unpacker& bytes, std::string& title) {
+    title = bytes.text();
+    return bytes.is_good();
+}
+
 void pack(Packer& packer, const std::vector<std::string>& texts) {
     packer.number(static_cast<std::uint32_t>(texts.size()));
     for (const std::string& text : texts) packer.text(text);
@@ -94,7 +101,6 @@ std::string head_of(const PeTrace& pe) {
         .number(pe.kernels.clock_error_ns)
         .number(std::uint8_t{pe.kernels.clock_is_assumed});
     pack(packer, pe.log.texts);
-    pack(packer, pe.kernels.titles);
     return packer.bytes();
 }
 
@@ -109,7 +115,6 @@ bool add_head(const std::string& body, std::vector<PeTrace>& pes) {
     pe.kernels.clock_error_ns = bytes.number<std::uint64_t>();
     pe.kernels.clock_is_assumed = bytes.number<std::uint8_t>() != 0;
     unpack(bytes, pe.log.texts);
-    unpack(bytes, pe.kernels.titles);
     if (!bytes.is_good() || pe.pe < 0) return false;
     pes.push_back(std::move(pe));
     return true;
@@ -139,13 +144,14 @@ template <class Item> bool add_all(const std::string& body, std::vector<Item>& i
 
 bool send_pe(const PeTrace& pe, const std::function<bool(char, const std::string&)>& send) {
     return send('p', head_of(pe)) && send_all(pe.log.events, 'e', send) &&
-           send_all(pe.kernels.slices, 'k', send);
+           send_all(pe.kernels.titles, 't', send) && send_all(pe.kernels.slices, 'k', send);
 }
 
 bool add_frame(char type, const std::string& body, std::vector<PeTrace>& pes) {
     if (type == 'p') return add_head(body, pes);
     if (pes.empty()) return false;
     if (type == 'e') return add_all(body, pes.back().log.events);
+    if (type == 't') return add_all(body, pes.back().kernels.titles);
     return type == 'k' && add_all(body, pes.back().kernels.slices);
 }
 

@@ -8,7 +8,7 @@
 //   'S' status: the PEs have ended.
 //   'C' error of the clock in ns (8 bytes).
 //   'p' a PE: begin of its events.
-//   'e' events of this PE.    'k' slices of its kernels.
+//   'e' events of this PE.    't' titles of its kernels' tracks.    'k' slices of them.
 //   'Z' that was all.                                'Z' it has come.
 #pragma once
 

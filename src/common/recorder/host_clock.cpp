@@ -109,8 +109,8 @@ std::vector<std::int64_t> ordered_clocks(std::size_t clocks, const std::vector<C
             is_done = false;
         }
     }
-    const bool is_within = std::all_of(changes.begin(), changes.end(),
-                                       [&](std::int64_t change) { return change >= -bound_ns; });
+    const bool is_within =
+        std::all_of(changes.begin(), changes.end(), [&](std::int64_t change) { return change >= -bound_ns; });
     if (!is_done || !is_within) changes.assign(clocks, 0);
     return changes;
 }
