@@ -63,7 +63,7 @@ def test_a_reader_that_takes_nothing_leaves_the_launcher_open_to_signals(atoll, 
 
 @pytest.mark.parametrize("command", ["stacks", "record", "top"])
 def test_the_launcher_of_several_hosts_has_no_pes_to_look_at(atoll, agent: Script, command: str) -> None:
-    path = agent("echo begun >&2\nread line\n")
+    path = agent("echo begun >&2\ncat >/dev/null\n")
     job = atoll.start("run", "--hosts", "a:1", "--agent", path, "true")
     try:
         assert job.stderr.readline() == "begun\n"

@@ -5,7 +5,7 @@
 
 namespace atl::cli {
 
-/// Moves the clocks of hosts within their error, so that messages begin before they are received, and no PE
+/// Moves the clocks of hosts within their error. Messages then begin before they are received, and no PE
 /// leaves a barrier before all have come. No effect on one host.
 void keep_order(JobTrace& trace);
 
