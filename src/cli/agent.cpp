@@ -62,6 +62,14 @@ std::unique_ptr<TraceSender> sender_for(const AgentOrder& order, const bootstrap
     }
 }
 
+/// Removes the variables of traces, of which PEs without a trace would warn.
+void forget_traces(Arguments& environment) {
+    for (const std::string name : {"ATOLL_TRACE", "ATOLL_RECORD"}) {
+        unsetenv(name.c_str());
+        std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+    }
+}
+
 /// Raises the launcher's signals in this process. Ends this process when the launcher has ended; the guard of
 /// the process group then ends the PEs.
 [[noreturn]] void obey(int fd, bootstrap::FrameReader reader, std::atomic<bool>& is_quiet,
@@ -171,7 +179,10 @@ int agent_command(const Arguments&) {
     bootstrap::Invitation invitation{order.first_pe,  order.n_all, order.port, order.secret,
                                      order.addresses, {},          -1};
     const std::unique_ptr<TraceSender> sender = sender_for(order, invitation);
-    if (sender) invitation.logs = order.logs;
+    if (sender)
+        invitation.logs = order.logs;
+    else
+        forget_traces(options.environment);
     options.trace_sender = sender.get();
     options.join = invitation;
     ::signal(SIGXFSZ, SIG_IGN);  // as run_command does

@@ -146,7 +146,6 @@ class HostsJob {
         order.environment = forwarded_environment();
         order.environment.insert(order.environment.end(), options_.environment.begin(),
                                  options_.environment.end());
-        trace_.prepare(order.environment);
         if (!options_.heap_size.empty()) order.environment.push_back("ATOLL_HEAP_SIZE=" + options_.heap_size);
         order.command = options_.command;
         return order;

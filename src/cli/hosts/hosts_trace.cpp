@@ -1,9 +1,6 @@
 #include "cli/hosts/hosts_trace.hpp"
 
-#include <algorithm>
-#include <cstdlib>
 #include <exception>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,18 +8,11 @@
 #include "cli/trace/host_order.hpp"
 
 namespace atl::cli {
-namespace {
-constexpr const char* variables[] = {"ATOLL_TRACE", "ATOLL_RECORD"};
-}
-
 HostsTrace::HostsTrace(const RunOptions& options, const common::Settings& settings, TraceOutput::Say say)
     : say_(std::move(say)), output_(settings, say_) {
     // An event is about as large in the log. Kernels have two logs, and names in their events.
     constexpr std::uint64_t bytes_of_event = 512, bytes_of_texts = 1 << 20;
-    if (logs().events != 0)
-        receiver_.emplace(options.hosts, bytes_of_texts + bytes_of_event * logs().events);
-    else
-        for (const char* name : variables) unsetenv(name);
+    if (logs().events != 0) receiver_.emplace(options.hosts, bytes_of_texts + bytes_of_event * logs().events);
 }
 
 void HostsTrace::serve(bootstrap::StoreServer& store) {
@@ -32,14 +22,6 @@ void HostsTrace::serve(bootstrap::StoreServer& store) {
 }
 
 bootstrap::BoardLogs HostsTrace::logs() const { return {output_.log_events(), output_.logs_moves()}; }
-
-void HostsTrace::prepare(Arguments& environment) const {
-    if (receiver_) return;
-    std::erase_if(environment, [](const std::string& entry) {
-        return std::any_of(std::begin(variables), std::end(variables),
-                           [&](const std::string& name) { return entry.starts_with(name + "="); });
-    });
-}
 
 std::optional<int> HostsTrace::status_of(const Agent& agent) {
     if (!receiver_) return std::nullopt;

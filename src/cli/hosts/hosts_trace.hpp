@@ -16,15 +16,13 @@ namespace atl::cli {
 
 class HostsTrace {
   public:
-    /// Says which files cannot be written; the job then runs without them, and without their variables.
+    /// Says which files cannot be written; the job then runs without them.
     HostsTrace(const RunOptions& options, const common::Settings& settings, TraceOutput::Say say);
 
     /// Takes the connections of agents from the store.
     void serve(bootstrap::StoreServer& store);
     /// The logs that PEs need.
     bootstrap::BoardLogs logs() const;
-    /// Removes the variables of traces from an environment if no trace is written.
-    void prepare(Arguments& environment) const;
     /// The status of an agent whose PEs have ended, and which may still send their events.
     std::optional<int> status_of(const Agent& agent);
     /// True while an agent sends events. It is not to be killed.
