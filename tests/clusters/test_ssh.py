@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -58,9 +59,25 @@ def test_a_vanished_host(cluster: Cluster, pe: str) -> None:
     assert done.status == 1 and re.search(expected, done.err), done.text
 
 
-def test_a_launcher_that_dies(cluster: Cluster, pe: str, tmp_path: Path) -> None:
+def test_traces(cluster: Cluster, pe: str, tmp_path: Path) -> None:
+    trace = str(tmp_path / "out.pftrace")
+    done = cluster.start("--trace", trace, "--hosts", "n0:1,n1:2", pe).wait()
+    assert done.status == 0 and done.err == "", done.text
+    report = subprocess.run([ATOLL, "report", trace], capture_output=True, text=True, check=True).stdout
+    assert report.startswith("3 PEs, ") and "\n2 hosts, whose clocks agree within " in report
+    # PEs that take no SIGTERM: the launcher ends their agents' ssh before they have ended.
+    command = ["sh", "-c", f"trap '' TERM; {pe} wait; while :; do sleep 1; done"]
+    done = cluster.start("--timeout", "3", "--trace", trace, "--hosts", "n0:1,n1:1", *command).wait(40)
+    assert done.status == 124 and "lacks events" not in done.err, done.text
+    report = subprocess.run([ATOLL, "report", trace], capture_output=True, text=True, check=True).stdout
+    assert report.startswith("2 PEs, "), report
+
+
+@pytest.mark.parametrize("traces", [False, True])
+def test_a_launcher_that_dies(cluster: Cluster, pe: str, tmp_path: Path, traces: bool) -> None:
     pe = shutil.copy(pe, str(tmp_path / "pe_that_stays"))  # other tests run the program meanwhile
-    started = cluster.start("--hosts", "n0:1,n1:2", pe, "wait")
+    options = ["--trace", str(tmp_path / "out.pftrace")] if traces else []
+    started = cluster.start("--hosts", "n0:1,n1:2", *options, pe, "wait")
     started.wait_for("started")
     os.kill(started.process.pid, signal.SIGKILL)
     started.process.wait(10)
