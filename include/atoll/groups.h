@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATOLL_GROUPS_VERSION 2
+#define ATOLL_GROUPS_VERSION 3
 
 /* Operations. The members of a group call collectives in one order, with equal sizes. */
 enum atoll_kind {
@@ -141,7 +141,10 @@ struct atoll_groups_table {
     /* Sets last_error to a text with the members for which the request waits. */
     void (*describe_wait)(atoll_request* request, double seconds);
     void (*release)(atoll_request* request);
-    int (*last_code)(void); /* The number of last_error's kind in atoll/error.hpp; 0: none of them. */
+    int (*last_code)(void);  /* The number of last_error's kind in atoll/error.hpp; 0: none of them. */
+    /* `wait` for a program's own thread: as in `run`, `interrupted` is called during a long wait, and a nonzero
+       result ends it, which breaks nothing. Under `atoll run` reports of hangs show the wait. */
+    int (*wait_of_program)(atoll_request* request, double seconds, int (*interrupted)(void));
 };
 
 __attribute__((visibility("default"))) const struct atoll_groups_table* atoll_groups(void);

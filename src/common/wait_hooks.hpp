@@ -20,6 +20,9 @@ struct WaitHooks {
     /// Returns the place of the front's call of the library, such as "program.py:12". Empty if unknown.
     /// `state` is null outside a slow wait.
     std::string (*call_site)(void* state) = nullptr;
+    /// The same for a thread that has released Python's GIL by other means than the front's, as PyTorch does.
+    /// Skips PyTorch's own lines. Takes the GIL, so the caller holds no lock. May be null.
+    std::string (*site_of_thread)() = nullptr;
     /// The front declares the dtype of its collectives' elements (core/team/elements.hpp).
     bool names_dtypes = false;
 };

@@ -121,22 +121,16 @@ class AtollWork : public c10d::Work {
     void synchronize() override {}
 
     bool wait(Milliseconds timeout) override {
-        constexpr double slice_s = 0.05;
-        double left_s = timeout == kNoTimeout ? -1 : std::chrono::duration<double>(timeout).count();
-        const double limit_s = left_s;
-        while (!over_.load(std::memory_order_acquire)) {
-            const double slice = limit_s < 0 ? slice_s : std::min(slice_s, left_s);
-            if (table->wait(request_, slice) != 0) {
-                // Another thread may still be within notify.
-                while (!over_.load(std::memory_order_acquire)) std::this_thread::yield();
-                break;
-            }
-            if (run_signal_handlers() != 0) throw_failure(ATOLL_INTERRUPTED, "Interrupted while waiting.");
-            left_s -= slice;
-            if (limit_s >= 0 && left_s <= 0) {
+        const double limit_s = timeout == kNoTimeout ? -1 : std::chrono::duration<double>(timeout).count();
+        if (!over_.load(std::memory_order_acquire)) {
+            const int result = table->wait_of_program(request_, limit_s, run_signal_handlers);
+            if (result == ATOLL_INTERRUPTED) throw_failure(result, table->last_error());
+            if (result == 0) {
                 table->describe_wait(request_, limit_s);
                 throw_failure(ATOLL_TIMED_OUT, table->last_error());
             }
+            // Another thread may still be within notify.
+            while (!over_.load(std::memory_order_acquire)) std::this_thread::yield();
         }
         complete(true);
         if (const std::exception_ptr failure = exception()) std::rethrow_exception(failure);

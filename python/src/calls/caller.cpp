@@ -27,6 +27,12 @@ bool is_ours(std::string_view module) {
     return module == "atoll" || module.starts_with("atoll.") || module == "numpy.lib.mixins";
 }
 
+/// True for a module of a package, which may have no name.
+bool is_of_package(std::string_view module, std::string_view package) {
+    return !package.empty() && module.starts_with(package) &&
+           (module.size() == package.size() || module[package.size()] == '.');
+}
+
 /// A text that a frame's code has as an attribute; empty if it has none.
 std::string of_code(PyFrameObject* frame, const char* attribute) {
     const nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
@@ -101,13 +107,15 @@ std::string calling_line() {
     return line.text(false);
 }
 
-CallerLine caller_line() {
+CallerLine caller_line(std::string_view skipped) {
     CallerLine found, standard;
     std::string operation;
     nb::object held;  // PyEval_GetFrame borrows, f_back is a new reference
     for (PyFrameObject* frame = PyEval_GetFrame(); frame != nullptr && !found;) {
         const std::string module = module_of(frame);
-        if (!is_ours(module)) {
+        if (is_of_package(module, skipped)) {
+            // no line of the program
+        } else if (!is_ours(module)) {
             CallerLine line = line_of(frame);
             line.operation = operation;
             CallerLine& place = is_standard(line.file) ? standard : found;

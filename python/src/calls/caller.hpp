@@ -22,8 +22,8 @@ struct CallerLine {
 bool is_standard(std::string_view file);
 
 /// The innermost frame outside the package and the standard library, else outside the package. Needs the GIL;
-/// leaves no exception.
-CallerLine caller_line();
+/// leaves no exception. `skipped`: a further package to leave out.
+CallerLine caller_line(std::string_view skipped = {});
 
 /// The line of the innermost frame, without folders: "ring.py:12". That of caller_line() if the frame is of
 /// the package, which takes longer. Needs the GIL; leaves no exception.

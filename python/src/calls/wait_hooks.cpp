@@ -52,8 +52,16 @@ std::string call_site(void* state) {
     return caller_line().text(true);
 }
 
+std::string site_of_thread() {
+    if (!Py_IsInitialized()) return {};
+    const nb::gil_scoped_acquire gil;
+    return caller_line("torch").text(true);
+}
+
 }  // namespace
 
-void register_wait_hooks() { core::set_wait_hooks({enter, leave, interrupted, name_of, call_site, true}); }
+void register_wait_hooks() {
+    core::set_wait_hooks({enter, leave, interrupted, name_of, call_site, site_of_thread, true});
+}
 
 }  // namespace atl::python

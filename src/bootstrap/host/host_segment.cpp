@@ -21,18 +21,23 @@ MappedBoard::MappedBoard(int fd, std::size_t bytes) : bytes_(bytes) {
         throw_system("The job board (" + std::to_string(bytes) + " bytes) could not be mapped");
     }
     view_ = BoardView(memory_);
+    struct stat status {};
+    if (fd >= 0 && ::fstat(fd, &status) == 0)
+        identity_ = std::to_string(status.st_dev) + "." + std::to_string(status.st_ino);
 }
 
 MappedBoard::MappedBoard(MappedBoard&& other) noexcept
     : memory_(std::exchange(other.memory_, nullptr)),
       bytes_(other.bytes_),
       view_(std::exchange(other.view_, {})),
+      identity_(std::move(other.identity_)),
       shown_(std::move(other.shown_)) {}
 
 MappedBoard& MappedBoard::operator=(MappedBoard&& other) noexcept {
     std::swap(memory_, other.memory_);
     std::swap(bytes_, other.bytes_);
     std::swap(view_, other.view_);
+    std::swap(identity_, other.identity_);
     std::swap(shown_, other.shown_);
     return *this;
 }

@@ -37,6 +37,8 @@ class MappedBoard {
 
     const common::BoardView& view() const { return view_; }
     explicit operator bool() const { return static_cast<bool>(view_); }
+    /// Equal for all mappings of one board, and unique on this host.
+    const std::string& identity() const { return identity_; }
 
   private:
     MappedBoard(int fd, std::size_t bytes);
@@ -44,6 +46,7 @@ class MappedBoard {
     void* memory_ = nullptr;
     std::size_t bytes_ = 0;
     common::BoardView view_;
+    std::string identity_;
     common::Fd shown_;  ///< of a board that this process made for others
 };
 

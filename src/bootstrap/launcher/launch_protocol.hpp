@@ -16,6 +16,7 @@
 //   'F'  Fence. Answered by 'F' once every PE has sent as many 'F' packets as this PE.
 //   'C'  Collect: value. Answered once all PEs have sent theirs, by one or more packets 'C'.
 //        Each has a '+' (more follows) or '.' (the last) and a part of all values as wire.hpp packs them.
+//   'T'  This PE takes part without init: it has signed in on the board, for its groups of torch.distributed.
 //   'B'  Goodbye: finalized (body "f") or leaving without finalize (body "l").
 //   'R'  Rejoin, after a goodbye "f": init again. Answered by 'R' once all PEs have asked.
 //        The answer carries the memfd of the new job's heap, still empty. Board and lifelines stay.

@@ -1,7 +1,6 @@
 // A PE of our own launcher: `atoll run` left it a socket, the board and the heap. The protocol is in
 // launch_protocol.hpp.
 #include <csignal>
-#include <cstdio>
 #include <fcntl.h>
 #include <mutex>
 #include <optional>
@@ -13,6 +12,8 @@
 #include "bootstrap/fail.hpp"
 #include "bootstrap/host/host_segment.hpp"
 #include "bootstrap/launcher/launch_protocol.hpp"
+#include "bootstrap/launcher/launched_variable.hpp"
+#include "bootstrap/launcher/seat.hpp"
 #include "bootstrap/store/wire.hpp"
 #include "common/descriptors/fd_passing.hpp"
 #include "common/descriptors/fork_guard.hpp"
@@ -22,33 +23,6 @@
 
 namespace atl::bootstrap {
 namespace {
-
-/// The fields of ATOLL_LAUNCHED.
-struct LaunchedVariable {
-    int version = 0, pe = -1, n_pes = 0, socket = -1, board = -1, heap = -1;
-};
-
-LaunchedVariable parse_launched(const std::string& variable) {
-    LaunchedVariable i;
-    int used = 0;
-    const int fields = std::sscanf(variable.c_str(), "%d:%d:%d:%d:%d:%d%n", &i.version, &i.pe, &i.n_pes,
-                                   &i.socket, &i.board, &i.heap, &used);
-    if (fields >= 1 && i.version != protocol_version)
-        throw_bootstrap("This program's Atoll speaks version " + std::to_string(protocol_version) +
-                        " of the launcher's protocol, the `atoll run` that started it speaks " +
-                        std::to_string(i.version) + "; use the launcher of the same release.");
-    if (fields != 6 || static_cast<std::size_t>(used) != variable.size() || i.n_pes < 1 || i.pe < 0 ||
-        i.pe >= i.n_pes)
-        throw_bootstrap(std::string(launched_variable) + "=" + variable +
-                        " is not what `atoll run` sets (1:PE:N_PES:SOCKET:BOARD:HEAP); unset it.");
-    return i;
-}
-
-bool is_launcher_socket(int fd) {
-    int type = 0;
-    socklen_t size = sizeof type;
-    return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
-}
 
 void check_descriptors(const LaunchedVariable& i) {
     if (is_launcher_socket(i.socket) && is_memory(i.board) && is_memory(i.heap)) return;
@@ -76,7 +50,7 @@ void arm_lifeline(int fd) {
 struct Rejoinable {
     LaunchedVariable invitation;
     common::Fd socket;
-    MappedBoard board;
+    std::shared_ptr<MappedBoard> board;
 };
 // A process has one launcher.
 std::optional<Rejoinable> rejoinable;
@@ -91,8 +65,10 @@ class Launched final : public Bootstrap {
           heap_fd_(invitation.heap) {
         const common::Fd board_fd(invitation.board);
         for (const int fd : {socket_.get(), heap_fd_.get()}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-        board_ = MappedBoard::adopt(board_fd.get(), n_pes_, "from the launcher");
+        board_ = std::make_shared<MappedBoard>(
+            MappedBoard::adopt(board_fd.get(), n_pes_, "from the launcher"));
         claim();
+        Seat::set_taken(board_, pe_);
         hello();
     }
     Launched(const common::Settings& settings, Rejoinable job)
@@ -103,15 +79,15 @@ class Launched final : public Bootstrap {
           board_(std::move(job.board)) {
         claim();
         // Set before the others can continue: they must not take this PE for one that has left.
-        board_.view().set_state(pe_, common::PeState::running);
+        board_->view().set_state(pe_, common::PeState::running);
         send("R");
         await('R', "all PEs to call init again");
         if (!heap_fd_) throw_bootstrap("The launcher sent no memory for the new job; is it of this release?");
     }
     ~Launched() override {
-        if (board_.view() && ::getpid() == process_) {
-            common::withdraw_stacks(board_.view().stacks(pe_));
-            common::forget_crashes(board_.view().stacks(pe_));
+        if (board_ && ::getpid() == process_) {
+            common::withdraw_stacks(board_->view().stacks(pe_));
+            common::forget_crashes(board_->view().stacks(pe_));
         }
         if (finalized_ && ::getpid() == process_) {
             LaunchedVariable again;
@@ -157,7 +133,7 @@ class Launched final : public Bootstrap {
     HostSegment host_segment() override {
         HostSegment segment;
         segment.pes = all_pes(n_pes_);
-        segment.board = board_.view();
+        segment.board = board_->view();
         segment.heap_fd = std::move(heap_fd_);
         return segment;
     }
@@ -180,19 +156,19 @@ class Launched final : public Bootstrap {
   private:
     /// One PE is one process: `sh -c 'a & b'` would start two for one PE.
     void claim() {
-        const std::int32_t other = board_.view().entry(pe_).pid.load(std::memory_order_relaxed);
-        const bool taken = board_.view().state(pe_) == common::PeState::running && other != ::getpid() &&
+        const std::int32_t other = board_->view().entry(pe_).pid.load(std::memory_order_relaxed);
+        const bool taken = board_->view().state(pe_) == common::PeState::running && other != ::getpid() &&
                            ::kill(other, 0) == 0;
         if (taken)
             throw_bootstrap(
                 "PE " + std::to_string(pe_) + " is already process " + std::to_string(other) +
                 ": the command given to `atoll run` may run one Atoll program at a time for each PE.");
-        board_.view().sign_in(pe_);
-        common::offer_stacks(board_.view().stacks(pe_));
-        common::note_crashes(board_.view().stacks(pe_));
+        board_->view().sign_in(pe_);
+        common::offer_stacks(board_->view().stacks(pe_));
+        common::note_crashes(board_->view().stacks(pe_));
         // A PE may have been in a job before.
-        board_.view().stacks(pe_).held.forget_all();
-        board_.view().stacks(pe_).has_ignored.store(0, std::memory_order_relaxed);
+        board_->view().stacks(pe_).held.forget_all();
+        board_->view().stacks(pe_).has_ignored.store(0, std::memory_order_relaxed);
     }
 
     void hello() {
@@ -226,7 +202,7 @@ class Launched final : public Bootstrap {
         Deadline deadline(timeout_s_);
         pollfd readable{socket_.get(), POLLIN, 0};
         while (::poll(&readable, 1, deadline.poll_ms(100)) <= 0) {
-            throw_if_aborted(board_.view());
+            throw_if_aborted(board_->view());
             if (deadline.passed()) throw_late(awaited);
             deadline.answer_ctrl_c(awaited);
         }
@@ -246,7 +222,7 @@ class Launched final : public Bootstrap {
     [[noreturn]] void throw_late(const std::string& awaited) const {
         std::string missing;
         for (int pe = 0; pe < n_pes_; ++pe) {
-            if (board_.view().entry(pe).pid.load(std::memory_order_relaxed) != 0) continue;
+            if (board_->view().entry(pe).pid.load(std::memory_order_relaxed) != 0) continue;
             missing += (missing.empty() ? "" : ", ") + std::to_string(pe);
         }
         throw_bootstrap("PE " + std::to_string(pe_) + " waited " + seconds_text(timeout_s_) +
@@ -255,7 +231,7 @@ class Launched final : public Bootstrap {
                                          : "; these PEs have not called init: " + missing + "."));
     }
     [[noreturn]] void throw_disconnected(const std::string& doing) const {
-        throw_if_aborted(board_.view());
+        throw_if_aborted(board_->view());
         throw_bootstrap("The launcher (`atoll run`) of PE " + std::to_string(pe_) + " went away while " +
                         doing + ".");
     }
@@ -265,7 +241,7 @@ class Launched final : public Bootstrap {
     const int n_pes_;
     common::Fd socket_;
     common::Fd heap_fd_;
-    MappedBoard board_;
+    std::shared_ptr<MappedBoard> board_;
     const pid_t process_ = ::getpid();
     bool finalized_ = false;
     std::mutex mutex_;
@@ -281,7 +257,7 @@ std::unique_ptr<Bootstrap> rejoin_launched(const common::Settings& settings) {
 }
 
 std::unique_ptr<Bootstrap> create_launched(const common::Settings& settings, const std::string& variable) {
-    const LaunchedVariable invitation = parse_launched(variable);
+    const LaunchedVariable invitation = LaunchedVariable::parse(variable);
     check_descriptors(invitation);
     common::forget_launched();
     if (invitation.n_pes > 1) common::flush_by_line();

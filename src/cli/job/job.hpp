@@ -80,6 +80,7 @@ class Job {
     void on_socket(int pe, std::uint32_t events);
     bool receive(int pe);
     void handle(int pe, char type, const std::string& body, common::Fd descriptor);
+    void begin_watch();
     void hello(int pe, common::Fd lifeline);
     void rejoin(int pe);
     void answer(int pe, const std::string& packet);
@@ -154,7 +155,7 @@ class Job {
     std::string interrupted_events_;  ///< the last events at that time, as lines
     int interrupter_ = 0;             ///< the process that sent it; 0 is the terminal
     double interrupted_at_ = 0;
-    bool somebody_joined_ = false;  ///< has called init
+    bool somebody_joined_ = false;  ///< has called init, or has a group
     /// The time that a broken lifeline may stay unexplained. The kernel reports a death at once. For a
     /// program inside `sh -c`, the shell's own end reports it a little later.
     static constexpr double lost_grace_s = 0.3;

@@ -85,6 +85,8 @@ void Job::handle(int pe, char type, const std::string& body, common::Fd descript
     switch (type) {
         case 'H':
             return hello(pe, std::move(descriptor));
+        case 'T':
+            return begin_watch();
         case 'P':
             return store_.put(head, rest);
         case 'G':
@@ -114,10 +116,15 @@ void Job::handle(int pe, char type, const std::string& body, common::Fd descript
     }
 }
 
-void Job::hello(int pe, common::Fd lifeline) {
-    Pe& sender = pes_[static_cast<std::size_t>(pe)];
+/// PEs may wait from now on.
+void Job::begin_watch() {
     if (!somebody_joined_) stall_.restart(now());
     somebody_joined_ = true;
+}
+
+void Job::hello(int pe, common::Fd lifeline) {
+    Pe& sender = pes_[static_cast<std::size_t>(pe)];
+    begin_watch();
     sender.said_hello = true;
     sender.goodbye = 0;
     sender.has_run_on = false;

@@ -1,6 +1,7 @@
 #include "collective/members/meeting.hpp"
 
 #include "bootstrap/host/hosts.hpp"
+#include "bootstrap/launcher/seat.hpp"
 #include "collective/members/far_members.hpp"
 #include "collective/members/segment.hpp"
 #include "common/hmac.hpp"
@@ -8,7 +9,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <map>
+#include <set>
 
 namespace atl::requests {
 namespace {
@@ -117,10 +120,30 @@ std::string own_host(const Joining& joining) {
     return memory::host_text() + (id.empty() ? "" : ":" + id);
 }
 
+/// "JOB PE", the place of this member in a launcher's job; empty without one.
+std::string seat_text(const std::shared_ptr<bootstrap::Seat>& seat) {
+    return seat ? seat->job() + " " + std::to_string(seat->pe()) : std::string();
+}
+
+/// The PE of each member. Empty unless all are different PEs of one job.
+std::vector<int> pes_of(const std::vector<std::string>& seats) {
+    std::vector<int> pes;
+    for (const std::string& seat : seats) {
+        const std::size_t space = seat.find(' ');
+        if (space == std::string::npos || seat.substr(0, space) != seats[0].substr(0, space)) return {};
+        pes.push_back(std::stoi(seat.substr(space)));
+    }
+    const std::set<int> different(pes.begin(), pes.end());
+    return different.size() == pes.size() ? pes : std::vector<int>();
+}
+
 using Endpoints = std::vector<std::shared_ptr<Endpoint>>;
 
+/// A member first gives its host and its seat, then names and numbers of endpoints.
+constexpr std::size_t first_endpoint = 2;
+
 std::string number_at(const std::vector<std::string>& parts, const std::string& endpoint) {
-    for (std::size_t i = 1; i + 1 < parts.size(); i += 2)
+    for (std::size_t i = first_endpoint; i + 1 < parts.size(); i += 2)
         if (parts[i] == endpoint) return parts[i + 1];
     return {};
 }
@@ -129,7 +152,7 @@ std::string number_at(const std::vector<std::string>& parts, const std::string& 
 std::vector<std::string> plan(const std::vector<std::vector<std::string>>& received) {
     std::vector<std::string> hosts, numbers;
     for (const auto& each : received) hosts.push_back(each[0]);
-    for (std::size_t i = 1; i + 1 < received[0].size(); i += 2) {
+    for (std::size_t i = first_endpoint; i + 1 < received[0].size(); i += 2) {
         numbers.clear();
         for (const auto& each : received) numbers.push_back(number_at(each, received[0][i]));
         if (std::find(numbers.begin(), numbers.end(), "") == numbers.end())
@@ -167,11 +190,17 @@ Membership membership_in(const Joining& joining, const std::shared_ptr<Segment>&
     return membership;
 }
 
+/// `how` has the address of the memory, and the seats of all members.
 Membership join_one_host(const Joining& joining, std::shared_ptr<Segment> segment,
-                         const std::string& address) {
+                         const std::vector<std::string>& how, std::shared_ptr<bootstrap::Seat> seat) {
+    const std::string& address = how[0];
     if (!segment) segment = Segment::join(address, joining.n);
     Membership membership = membership_in(joining, segment);
     membership.shares_heaps = true;
+    membership.identity = common::team_identity(
+        static_cast<std::uint32_t>(std::hash<std::string>{}(address)), 0);
+    membership.pes = pes_of(unpack(how[1]));
+    if (!membership.pes.empty() && seat->take()) membership.seat = std::move(seat);
     membership.end_of = [segment](int member) { return segment->end_of(member); };
     return membership;
 }
@@ -222,8 +251,9 @@ Membership join_several_hosts(Meeting& meeting, const std::vector<std::string>& 
 Membership join(const Joining& joining) {
     Meeting meeting(joining);
     const Endpoints known = Endpoint::all();
+    std::shared_ptr<bootstrap::Seat> seat = bootstrap::Seat::of_process();
     const auto own = [&] {
-        std::vector<std::string> parts{own_host(joining)};
+        std::vector<std::string> parts{own_host(joining), seat_text(seat)};
         for (const auto& endpoint : known) {
             parts.push_back(endpoint->name());
             parts.push_back(std::to_string(endpoint->number()));
@@ -236,10 +266,13 @@ Membership join(const Joining& joining) {
         const auto is_here = [&](const auto& each) { return each[0] == received[0][0]; };
         if (!std::all_of(received.begin(), received.end(), is_here)) return plan(received);
         segment = Segment::create(joining.n);
-        return {segment->address()};
+        std::vector<std::string> seats;
+        for (const auto& each : received) seats.push_back(each[1]);
+        return {segment->address(), pack(seats)};
     };
     const std::vector<std::string> how = meeting.exchange("hosts", own, decide);
-    if (how.size() == 1) return join_one_host(joining, std::move(segment), how[0]);
+    constexpr std::size_t of_one_host = 2;
+    if (how.size() == of_one_host) return join_one_host(joining, std::move(segment), how, std::move(seat));
     return join_several_hosts(meeting, how, known);
 }
 

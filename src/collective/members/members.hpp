@@ -2,6 +2,7 @@
 #pragma once
 
 #include "atoll/error.hpp"
+#include "bootstrap/launcher/seat.hpp"
 #include "collective/members/area.hpp"
 #include "collective/members/far_members.hpp"
 #include "common/recorder/recorder.hpp"
@@ -33,7 +34,11 @@ struct Membership {
     /// difference. Errors name calls as those of blocking collectives do, with their places.
     bool is_team = false;
     common::Recorder* recorder = nullptr;  ///< of a team: where its collectives are recorded
-    std::uint32_t identity = 0;            ///< the team's identity there
+    std::uint32_t identity = 0;            ///< the team's identity there, or the group's on the job board
+    /// The place of this process on the job board, where its waits are shown; null without.
+    std::shared_ptr<bootstrap::Seat> seat;
+    std::vector<int> pes;  ///< with a seat: the number of each member in the job
+    std::string label;     ///< "3", for "group 3"
     /// Why a member will do nothing more, such as "(process 7) ended"; empty if it may. May be null.
     std::function<std::string(int)> end_of;
     /// Throws Error if a wait must end, such as at the end of the job. Called in long waits. May be null.

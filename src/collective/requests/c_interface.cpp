@@ -112,7 +112,8 @@ atoll_group* join_group(const atoll_store* store, int rank, int size, const int*
         if (names != nullptr) joining.names.assign(names, names + size);
         Membership membership = join(joining);
         membership.names = std::move(joining.names);
-        if (label != nullptr && *label != '\0') membership.group = std::string(" of group ") + label;
+        if (label != nullptr) membership.label = label;
+        if (!membership.label.empty()) membership.group = " of group " + membership.label;
         made = new atoll_group{std::shared_ptr<Group>(new Group(std::move(membership)), destroy_elsewhere)};
         return 0;
     });
@@ -133,14 +134,18 @@ void abort_group(atoll_group* group, const char* reason) {
     });
 }
 
+/// Throws if the caller's function asks to end a wait.
+std::function<void()> check_of(int (*interrupted)()) {
+    if (interrupted == nullptr) return {};
+    return [interrupted] {
+        if (interrupted() != 0) throw Error(ErrorCode::interrupted, "Interrupted while waiting.");
+    };
+}
+
 int run_call(atoll_group* group, const atoll_call* call, int (*interrupted)()) {
     return guarded_call([&] {
-        std::function<void()> check;
-        if (interrupted != nullptr)
-            check = [interrupted] {
-                if (interrupted() != 0) throw Error(ErrorCode::interrupted, "Interrupted while waiting.");
-            };
-        const RequestPtr request = group->group->run(call_of(*call), call->timeout_s, check);
+        const RequestPtr request =
+            group->group->run(call_of(*call), call->timeout_s, check_of(interrupted));
         return call->kind == ATOLL_RECEIVE ? request->source : 0;
     });
 }
@@ -188,6 +193,13 @@ int wait_request(atoll_request* request, double seconds) {
     });
 }
 
+int wait_of_program(atoll_request* request, double seconds, int (*interrupted)()) {
+    return guarded_call([&] {
+        request->group->wait_interruptibly(request->request, seconds, check_of(interrupted));
+        return result_of(*request->request);
+    });
+}
+
 int source_of(atoll_request* request) {
     return request->request->is_over() ? request->request->source : ATOLL_ANY_SOURCE;
 }
@@ -206,6 +218,7 @@ extern "C" const atoll_groups_table* atoll_groups(void) {
     static const atoll_groups_table table = {
         ATOLL_GROUPS_VERSION, last_error,  last_failure,  join_group,      n_hosts_of,
         leave_group,          abort_group, run_call,      start_call,      test_request,
-        wait_request,         source_of,   describe_wait, release_request, last_error_code};
+        wait_request,         source_of,   describe_wait, release_request, last_error_code,
+        wait_of_program};
     return &table;
 }

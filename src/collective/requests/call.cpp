@@ -48,6 +48,12 @@ const char* team_name_of(Kind kind) {
     return index < std::size(names) ? names[index] : name_of(kind);
 }
 
+const char* operation_of(const Call& call) {
+    if (!call.is_message()) return name_of(call.kind);
+    if (call.tag < 0) return "monitored_barrier";  // PyTorch's own tags are not negative
+    return call.kind == Kind::send ? "send" : "recv";
+}
+
 std::uint32_t Call::bits() const {
     std::uint32_t bits = static_cast<std::uint32_t>(kind);
     if (folds())

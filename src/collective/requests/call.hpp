@@ -38,6 +38,10 @@ const char* name_of(Kind kind);
 /// The name of the blocking collective of a team.
 const char* team_name_of(Kind kind);
 
+struct Call;
+/// The name by which programs of PyTorch call it: "recv".
+const char* operation_of(const Call& call);
+
 /// Memory of the caller, valid until the request is done.
 struct Span {
     char* data = nullptr;
@@ -111,6 +115,7 @@ struct Request {
     ErrorCode code = ErrorCode::system;
     std::string error;
     int source = -1;  ///< the sender of a received message
+    bool is_run = false;  ///< the call that started it waits for it
 
     // ---- progress of a collective
     bool started = false;      ///< it is the oldest one that is not done

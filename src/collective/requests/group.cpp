@@ -148,24 +148,6 @@ RequestPtr Group::start_at(common::CallPlace place, Call call, double timeout_s)
     return request;
 }
 
-RequestPtr Group::run(Call call, double timeout_s, const std::function<void()>& interrupted) {
-    RequestPtr request = made(std::move(call), timeout_s);
-    begin(request);
-    constexpr double slice_s = 0.05;
-    while (!request->is_over()) {
-        if (wait(request, slice_s) || !interrupted) continue;
-        try {
-            interrupted();
-        } catch (...) {
-            // The caller's memory may go, so the request must not outlive this call.
-            abort(members_.me() + " was interrupted in " + request->call.text(request->bytes) + ".");
-            throw;
-        }
-    }
-    rethrow(*request);
-    return request;
-}
-
 void Group::rethrow(const Request& request) {
     if (request.status.load(std::memory_order_acquire) == Status::failed)
         throw Error(request.code, request.error);

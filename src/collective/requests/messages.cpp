@@ -247,6 +247,36 @@ std::vector<int> Messages::missing(const Request& request) const {
     return ranks;
 }
 
+std::uint64_t Messages::moved(const Request& request) const {
+    std::uint64_t bytes = request.moved;
+    for (const Incoming& in : incoming_)
+        if (in.receive.get() == &request) bytes += in.got;
+    return bytes;
+}
+
+std::string Messages::details(const Request& request) {
+    const Call& call = request.call;
+    const bool sends = call.kind == Kind::send;
+    std::string text = std::to_string((sends ? call.in : call.out)[0].bytes) + " bytes by tag " +
+                       std::to_string(call.tag);
+    return sends || call.root == any_source ? text : text + others_of(call.root);
+}
+
+/// Messages of a sender that it may have meant for the receive that waits: by another tag, or to another member
+/// that does not receive them.
+std::string Messages::others_of(int sender) {
+    for (const Early& early : incoming_[std::size_t(sender)].earlier)
+        return ", while one by tag " + std::to_string(early.tag) + " is here";
+    const Area& from = members_.area(sender);
+    for (int i = 0; from && i < members_.n(); ++i) {
+        const Area& to = members_.area(i);
+        if (i == members_.rank() || i == sender || !to || members_.is_far(i)) continue;
+        if (from.produced(i).load(std::memory_order_acquire) > to.taken(sender).load(std::memory_order_acquire))
+            return ", while " + members_.name(i) + " has not received one of " + members_.name(sender);
+    }
+    return {};
+}
+
 bool Messages::withdraw(const Request& request) {
     const auto is_it = [&](const RequestPtr& other) { return other.get() == &request; };
     if (request.call.kind == Kind::send) {

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace atl::requests {
@@ -25,6 +26,10 @@ class Messages {
     bool advance(std::vector<RequestPtr>& complete);
     bool is_idle() const { return n_sends_ == 0 && receives_.empty(); }
     std::vector<int> missing(const Request& request) const;
+    /// "40 bytes by tag 0", and for a receive messages that it does not take.
+    std::string details(const Request& request);
+    /// Bytes that have moved.
+    std::uint64_t moved(const Request& request) const;
     /// Removes a request of which no byte has moved. Returns false if some have.
     bool withdraw(const Request& request);
     void append_all(std::vector<RequestPtr>& requests) const;
@@ -63,6 +68,7 @@ class Messages {
     RequestPtr matching(int from, std::int64_t tag);
     void check_room(int from, std::int64_t tag, std::uint64_t bytes, const Span& to) const;
     bool expects(int from) const;
+    std::string others_of(int sender);
 
     Members& members_;
     std::vector<std::deque<RequestPtr>> sends_;

@@ -73,6 +73,7 @@ template <class Record, class Copy, class Body> void each_field(Record& wait, Co
     for (int i = 0; i < WaitRecord::most_missing; ++i) body(wait.missing[i], copy.missing[i]);
     for (std::size_t i = 0; i < sizeof copy.site; ++i) body(wait.site[i], copy.site[i]);
     body(wait.word_pe, copy.word_pe);
+    for (std::size_t i = 0; i < sizeof copy.group; ++i) body(wait.group[i], copy.group[i]);
 }
 
 // The owner may write at any moment. So fields are read atomically and used only if the sequence did not
@@ -87,6 +88,7 @@ std::optional<WaitCopy> copy_wait(const WaitRecord& wait) {
         each_field(wait, copy, [](const auto& field, auto& value) { value = peek(field); });
         copy.operation[sizeof copy.operation - 1] = '\0';
         copy.name[sizeof copy.name - 1] = '\0';
+        copy.group[sizeof copy.group - 1] = '\0';
         if (wait.sequence.load(std::memory_order_relaxed) == before) return copy;
     }
     return std::nullopt;
@@ -138,11 +140,18 @@ std::string value_text(const WaitCopy& wait) {
            std::to_string(static_cast<std::int64_t>(wait.expected));
 }
 
+std::string team_text_of(const WaitCopy& wait) {
+    if (wait.group[0] != '\0') return std::string(" of group ") + wait.group;
+    return wait.team == 0 ? std::string() : " of team " + std::to_string(wait.team);
+}
+
 std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited) {
     std::string text = wait.operation;
     const bool names_team = std::string_view(wait.name).find(" of team ") != std::string_view::npos;
-    if (wait.team != 0 && !names_team) text += " of team " + std::to_string(wait.team);
-    if (wait.name[0] != '\0')
+    if (!names_team) text += team_text_of(wait);
+    if (wait.group[0] != '\0')
+        text += std::string(" (") + wait.name + ")";
+    else if (wait.name[0] != '\0')
         text += std::string(" on ") + wait.name;
     else if (wait.word_bytes != 0 && wait.offset != ~std::uint64_t{0})
         text += " on " + place_text(wait.offset);
@@ -151,6 +160,12 @@ std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited) {
     if (wait.word_bytes != 0) text += ": " + value_text(wait);
     if (wait.site[0] != '\0') text += std::string(", at ") + wait.site;
     return text;
+}
+
+void FailureNote::set(Kind its_kind, const std::string& its_text) noexcept {
+    kind.store(Kind::none, std::memory_order_release);
+    text[its_text.copy(text, sizeof text - 1)] = '\0';
+    kind.store(its_kind, std::memory_order_release);
 }
 
 void write_wait(WaitRecord& wait, const WaitCopy& values) {
@@ -224,6 +239,10 @@ void BoardView::set_state(int pe, PeState state) const {
 }
 
 void BoardView::sign_in(int pe) const noexcept {
+    if (entry(pe).pid.load(std::memory_order_relaxed) != ::getpid())
+        entry(pe).group.active.store(0, std::memory_order_relaxed);  // of a process that is gone
+    entry(pe).is_guest.store(0, std::memory_order_relaxed);
+    entry(pe).failure.kind.store(FailureNote::Kind::none, std::memory_order_relaxed);
     entry(pe).pid_namespace.store(own_pid_namespace(), std::memory_order_relaxed);
     entry(pe).pid.store(::getpid(), std::memory_order_release);
 }
@@ -247,7 +266,8 @@ bool BoardView::process_works(int pe) const {
 }
 
 std::string BoardView::wait_text(int pe) const {
-    const std::optional<WaitCopy> wait = copy_wait(entry(pe).wait);
+    std::optional<WaitCopy> wait = copy_wait(entry(pe).wait);
+    if (!wait) wait = copy_wait(entry(pe).group);
     if (!wait) return {};
     char time[32];
     std::snprintf(time, sizeof time, " (%.1f s)", seconds_since(wait->since_ns));
@@ -372,8 +392,11 @@ PeDoing BoardView::doing(int pe, bool with_calls) const {
 
 PeDoing BoardView::activity(int pe) const {
     const PeState now = state(pe);
+    if (now == PeState::left && entry(pe).is_guest.load(std::memory_order_relaxed) != 0)
+        return of_state(now, "has ended");
     if (now != PeState::running) return of_state(now, state_text(now));
     std::optional<WaitCopy> wait = copy_wait(entry(pe).wait);
+    if (!wait) wait = copy_wait(entry(pe).group);
     const bool polls = wait && wait->active == static_cast<std::uint32_t>(HostWait::polls);
     // A program that has left its loop of tests waits no longer.
     if (polls && seconds_since(wait->polled_ns) > poll_lasts_s) return of_state(now, state_text(now));
@@ -402,6 +425,7 @@ bool BoardView::may_all_wait() const {
     for (int pe = 0; pe < n_pes(); ++pe) {
         const BoardEntry& one = entry(pe);
         const bool waits = one.wait.active.load(std::memory_order_relaxed) != 0 ||
+                           one.group.active.load(std::memory_order_relaxed) != 0 ||
                            one.gpu.active.load(std::memory_order_relaxed) != 0;
         if (state(pe) == PeState::running && !waits) return false;
     }

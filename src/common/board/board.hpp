@@ -40,6 +40,8 @@ std::string place_text(std::uint64_t place);
 /// "==" and so on, for a Compare; "?" for other values.
 const char* compare_sign(std::uint32_t compare);
 
+inline constexpr std::size_t group_bytes = 24;
+
 /// The wait of a PE. Its owner increments `sequence` before and after a write, so it is odd meanwhile.
 struct WaitRecord {
     std::atomic<std::uint32_t> sequence{0};
@@ -64,6 +66,7 @@ struct WaitRecord {
     std::int32_t missing[most_missing] = {-1, -1, -1, -1, -1, -1, -1, -1};
     char site[site_bytes] = {};  ///< place of the call in the program; empty at first
     std::int32_t word_pe = -1;   ///< world PE that has the word which the program polls; -1: this PE
+    char group[group_bytes] = {};  ///< name of a group (atoll/groups.h) in the team's place; `name` tells more
 };
 
 /// The values of a wait record at one moment.
@@ -79,12 +82,15 @@ struct WaitCopy {
     std::int32_t missing[WaitRecord::most_missing] = {-1, -1, -1, -1, -1, -1, -1, -1};
     char site[site_bytes] = {};
     std::int32_t word_pe = -1;
+    char group[group_bytes] = {};
 };
 
 /// In the place of a Compare: the program itself compares what it polls.
 inline constexpr std::uint32_t compared_by_program = 255;
 /// "found 4, waiting for >= 5", of a wait that has a value. "found 4" of a loop of polls.
 std::string value_text(const WaitCopy& wait);
+/// " of team 3", " of group 0"; empty for the world team.
+std::string team_text_of(const WaitCopy& wait);
 /// "barrier, for PE 2, at solver.py:88", with the PEs that the wait needs, if known.
 std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited);
 
@@ -94,6 +100,15 @@ void write_wait(WaitRecord& wait, const WaitCopy& values);
 /// In the place of a process number: a PE of another host, which does not write to this board.
 inline constexpr std::int32_t pid_elsewhere = -1;
 
+/// Why operations of a PE's group failed. The PE writes it once, and again only after it has made a new group.
+struct FailureNote {
+    enum class Kind : std::uint32_t { none, own, of_others };  ///< of_others: another PE's note tells it
+    std::atomic<Kind> kind{Kind::none};
+    char text[480] = {};
+
+    void set(Kind its_kind, const std::string& its_text) noexcept;
+};
+
 struct alignas(64) BoardEntry {
     std::atomic<std::uint32_t> state{0};  ///< PeState
     std::atomic<std::int32_t> pid{0};
@@ -102,6 +117,10 @@ struct alignas(64) BoardEntry {
     WaitRecord wait;
     /// A wait of the PE's kernels. `active` is a GpuWait.
     WaitRecord gpu;
+    /// A wait in a group of torch.distributed, which may be beside the PE's own.
+    WaitRecord group;
+    std::atomic<std::uint32_t> is_guest{0};  ///< 1: the PE has groups, and has not called init
+    FailureNote failure;
     /// Allocated bytes of the PE's host heap and of its GPU's. Written by allocations only.
     std::atomic<std::uint64_t> heap_used_bytes{0}, gpu_used_bytes{0};
     std::atomic<std::int32_t> gpu_number{-1};  ///< as the PE's driver counts; -1: the PE has opened no GPU
@@ -120,7 +139,7 @@ enum class GpuWait : std::uint32_t {
 };
 
 inline constexpr std::uint32_t board_magic = 0xA7011B0Du;
-inline constexpr std::uint32_t board_version = 11;
+inline constexpr std::uint32_t board_version = 12;
 
 struct alignas(64) BoardHeader {
     std::uint32_t magic = board_magic;

@@ -129,6 +129,10 @@ std::string call_site(void* hook_state) {
     return site_in({frames.data(), static_cast<std::size_t>(n)});
 }
 
+std::string site_of_thread() {
+    return wait_hooks().site_of_thread ? wait_hooks().site_of_thread() : std::string();
+}
+
 CallFrames CallFrames::here() noexcept {
     CallFrames frames;
     frames.count = ::backtrace(frames.addresses.data(), static_cast<int>(frames.addresses.size()));

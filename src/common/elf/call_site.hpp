@@ -10,6 +10,8 @@ namespace atl::common {
 /// (program)" without, "main+0x4f, near solver.cpp:12" within an inlined function of our headers. Empty where
 /// it cannot be known. Slow. `hook_state` is the result of WaitHooks::enter, null outside a wait.
 std::string call_site(void* hook_state);
+/// WaitHooks::site_of_thread; empty without that.
+std::string site_of_thread();
 
 /// The return addresses of a call of the library: taken at once, named only for a report.
 struct CallFrames {

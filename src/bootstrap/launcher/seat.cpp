@@ -1,0 +1,70 @@
+#include "bootstrap/launcher/seat.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <unistd.h>
+
+#include "atoll/error.hpp"
+#include "bootstrap/launcher/launch_protocol.hpp"
+#include "bootstrap/launcher/launched_variable.hpp"
+#include "common/descriptors/fd_passing.hpp"
+#include "common/recorder/stack_area.hpp"
+#include "common/settings/job_environment.hpp"
+#include "common/settings/settings.hpp"
+
+namespace atl::bootstrap {
+namespace {
+
+std::mutex mutex;  // guards the next one
+/// Never destroyed: a signal's handler writes to the board while the process ends.
+std::shared_ptr<Seat>& of_this_process = *new std::shared_ptr<Seat>;
+
+/// Null if the launcher's descriptors have been closed, as in programs that a PE starts.
+std::shared_ptr<Seat> invited() {
+    const std::string text = common::read_job_environment().launched;
+    try {
+        if (text.empty() || common::read_settings().no_launcher) return nullptr;
+        const LaunchedVariable found = LaunchedVariable::parse(text);
+        if (!is_launcher_socket(found.socket) || !is_memory(found.board)) return nullptr;
+        auto board = std::make_shared<MappedBoard>(
+            MappedBoard::adopt(found.board, found.n_pes, "from the launcher"));
+        return std::make_shared<Seat>(std::move(board), found.pe, found.socket);
+    } catch (const Error&) {  // init reports it
+        return nullptr;
+    }
+}
+
+}  // namespace
+
+std::shared_ptr<Seat> Seat::of_process() {
+    const std::lock_guard lock(mutex);
+    if (!of_this_process) of_this_process = invited();
+    return of_this_process && of_this_process->is_of_this_process() ? of_this_process : nullptr;
+}
+
+void Seat::set_taken(std::shared_ptr<MappedBoard> board, int pe) {
+    const std::lock_guard lock(mutex);
+    of_this_process = std::make_shared<Seat>(std::move(board), pe, -1);
+}
+
+bool Seat::is_of_this_process() const { return ::getpid() == process_; }
+
+bool Seat::take() {
+    const std::lock_guard lock(mutex_);
+    if (is_taken_) return true;
+    common::BoardEntry& mine = entry();
+    const common::BoardView& board = board_->view();
+    std::int32_t other = mine.pid.load(std::memory_order_relaxed);
+    const bool lives = other > 0 && other != process_ && (::kill(other, 0) == 0 || errno != ESRCH);
+    if (lives || !mine.pid.compare_exchange_strong(other, process_)) return false;
+    is_taken_ = true;
+    mine.group.active.store(0, std::memory_order_relaxed);
+    board.sign_in(pe_);
+    mine.is_guest.store(1, std::memory_order_relaxed);
+    common::offer_stacks(board.stacks(pe_));
+    board.set_state(pe_, common::PeState::running);
+    common::send_with_fds(socket_, "T", 1, {}, MSG_DONTWAIT);  // without an answer; lost if it has no room
+    return true;
+}
+
+}  // namespace atl::bootstrap
