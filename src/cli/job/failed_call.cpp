@@ -201,6 +201,16 @@ std::string differing_last_call(const common::BoardView& board, int pe) {
     return {};
 }
 
+std::string failed_group(const common::BoardView& board, int pe) {
+    using Kind = common::FailureNote::Kind;
+    const auto kind_of = [&](int of) { return board.entry(of).failure.kind.load(std::memory_order_acquire); };
+    if (kind_of(pe) == Kind::none) return {};
+    // The PE that found the failure tells most of it.
+    for (int other = 0; kind_of(pe) == Kind::of_others && other < board.n_pes(); ++other)
+        if (kind_of(other) == Kind::own) return board.entry(other).failure.text;
+    return board.entry(pe).failure.text;
+}
+
 std::optional<EndedPe> ended_pe_of(std::string_view error) {
     for (const common::PeState state : {common::PeState::left, common::PeState::finalized}) {
         const std::string how = std::string(" ") + common::exit_text(state);

@@ -19,6 +19,9 @@ std::string differing_calls(const common::BoardView& board, int pe, std::string_
 /// the PE was outside calls, or no call differs.
 std::string differing_last_call(const common::BoardView& board, int pe);
 
+/// Why the groups of PE `pe` failed; empty if they did not.
+std::string failed_group(const common::BoardView& board, int pe);
+
 /// The PE whose end an error names: "PE 1 left the job without finalize, so this cannot end: barrier.".
 struct EndedPe {
     int pe = -1;

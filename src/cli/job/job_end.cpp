@@ -150,6 +150,9 @@ void Job::on_death(int pe, int wait_status) {
     if (number == SIGABRT && !options_.join)
         if (const std::string differing = differing_last_call(board_, pe); !differing.empty())
             return end(pe, status, differing + "; " + sentence);
+    if (number == 0 && !options_.join)
+        if (const std::string failed = failed_group(board_, pe); !failed.empty())
+            return end(pe, status, failed + "; " + sentence);
     const std::string last = number == 0 || options_.join ? std::string() : last_call_text(board_, pe);
     if (doing.empty() && !last.empty()) sentence += "; " + last;
     if (number == SIGSEGV || number == SIGBUS) {

@@ -48,6 +48,8 @@ Group::Group(Membership membership)
     MemberState& state = members_.mine().head().state;
     state.process = process_;
     state.stage.store(static_cast<std::uint32_t>(Stage::joined), std::memory_order_release);
+    if (const auto& seat = members_.membership().seat)
+        seat->entry().failure.kind.store(common::FailureNote::Kind::none, std::memory_order_relaxed);
 }
 
 Group::~Group() {
@@ -170,7 +172,11 @@ bool Group::move(Done& done) {
             moved |= rounds_.advance(*head);
             if (rounds_.difference()) {
                 const std::string text = mismatch_.text(*rounds_.difference(), *head);
-                if (!text.empty()) throw Error(ErrorCode::collective_mismatch, text);
+                if (!text.empty()) {
+                    note_difference();
+                    throw Error(ErrorCode::collective_mismatch, text);
+                }
+                unplaced_.store(mismatch_.lacks_site() ? head.get() : nullptr, std::memory_order_relaxed);
             }
             if (!Rounds::is_complete(*head)) break;
             const RequestPtr request = head;
@@ -183,6 +189,7 @@ bool Group::move(Done& done) {
         if (members_.far() && members_.far()->take_shared()) members_.ring_all();
         return moved;
     } catch (const Error& error) {
+        note_failure(common::FailureNote::Kind::own, error.what());
         break_up(error.code(), error.what(), done);
         return true;
     }
@@ -248,6 +255,8 @@ bool Group::wait(const RequestPtr& request, double seconds) {
         if (request->is_over()) break;
         if (moved) {
             idle = 0;
+        } else if (unplaced_.load(std::memory_order_relaxed) == request.get()) {
+            place(request);
         } else if (++idle <= spins) {
             detail::cpu_pause();
         } else {
@@ -368,6 +377,7 @@ void Group::check_member(int member, Done& done) {
         // A reason that was passed on already names its origin; different calls name both members.
         const bool is_whole =
             code == ErrorCode::collective_mismatch || reason.find(" reported: ") != std::string::npos;
+        note_failure(common::FailureNote::Kind::of_others, reason);
         break_up(code == ErrorCode::collective_mismatch ? code : ErrorCode::pe_died,
                  is_whole ? reason : members_.name(member) + " reported: " + reason, done);
         return;
@@ -376,11 +386,12 @@ void Group::check_member(int member, Done& done) {
     if (end.empty() && members_.is_far(member) && waiter_for(member)) members_.far()->greet(member);
     // Its last data may have arrived meanwhile.
     if (end.empty() || move(done)) return;
-    if (const Request* request = waiter_for(member))
-        break_up(ErrorCode::pe_died,
-                 members_.name(member) + " " + end + members_.membership().group + ", so " +
-                     request->call.text(request->bytes) + " on " + members_.me() + " cannot end.",
-                 done);
+    if (const Request* request = waiter_for(member)) {
+        const std::string text = members_.name(member) + " " + end + members_.membership().group + ", so " +
+                                 request->call.text(request->bytes) + " on " + members_.me() + " cannot end.";
+        note_failure(common::FailureNote::Kind::own, text);
+        break_up(ErrorCode::pe_died, text, done);
+    }
 }
 
 /// A request that waits for the member; null if none does.
@@ -408,6 +419,7 @@ void Group::expire(Done& done) {
             fail(request, ErrorCode::timeout, text, done);
             continue;
         }
+        note_failure(common::FailureNote::Kind::own, text);
         break_up(ErrorCode::timeout, text, done);
         return;
     }

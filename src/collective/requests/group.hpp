@@ -82,6 +82,9 @@ class Group final : public core::EndsWithJob {
     void fail(const RequestPtr& request, ErrorCode code, const std::string& text, Done& done);
     void break_up(ErrorCode code, const std::string& text, Done& done);
     static void notify(Done& done);
+    void note_failure(common::FailureNote::Kind kind, std::string text) const;
+    void note_difference();
+    void place(const RequestPtr& request);
     void check(Done& done);
     void check_member(int member, Done& done);
     const Request* waiter_for(int member);
@@ -106,6 +109,7 @@ class Group final : public core::EndsWithJob {
     Rounds rounds_;
     Messages messages_;
     Mismatch mismatch_{members_};
+    std::atomic<const Request*> unplaced_{nullptr};  ///< differs from others' calls; its place is asked for
     std::deque<RequestPtr> collectives_;
     ErrorCode broken_code_ = ErrorCode::system;
     std::string broken_;

@@ -2,6 +2,7 @@
 #include "collective/requests/group.hpp"
 #include "collective/requests/shown_wait.hpp"
 #include "common/clock.hpp"
+#include "common/elf/call_site.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -60,6 +61,38 @@ Group::Progress Group::progress_of(const Request& request) {
         now.details += ", behind " + std::string(operation_of(waited.call)) + " (call " +
                        std::to_string(waited.number + 1) + ")";
     return now;
+}
+
+// ---- failures, as the launcher reports them
+
+/// Tells the launcher why the group fails. The first note of a process stays until it makes another group.
+void Group::note_failure(common::FailureNote::Kind kind, std::string text) const {
+    using Kind = common::FailureNote::Kind;
+    const auto& seat = members_.membership().seat;
+    if (!seat || !seat->is_of_this_process()) return;
+    common::FailureNote& note = seat->entry().failure;
+    if (note.kind.load(std::memory_order_relaxed) != Kind::none) return;
+    if (text.ends_with('.')) text.pop_back();
+    note.set(kind, text);
+}
+
+void Group::note_difference() {
+    if (!members_.membership().seat) return;
+    const Rounds::Difference& difference = *rounds_.difference();
+    std::vector<int> like_mine = rounds_.callers(difference.mine);
+    if (std::find(like_mine.begin(), like_mine.end(), rank()) == like_mine.end()) like_mine.push_back(rank());
+    std::vector<int> like_theirs = rounds_.callers(difference.theirs);
+    if (like_theirs.empty()) like_theirs.push_back(difference.member);
+    note_failure(common::FailureNote::Kind::own, mismatch_.sentence(difference, like_mine, like_theirs));
+}
+
+/// Gives the place of this thread's call, for the report of a difference. Without the lock: the thread takes
+/// the GIL, whose holder may wait for the lock.
+void Group::place(const RequestPtr& request) {
+    const std::string site = request->is_run ? common::site_of_thread() : std::string();
+    const std::lock_guard lock(mutex_);
+    if (rounds_.difference()) mismatch_.set_site(site, *rounds_.difference());
+    unplaced_.store(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace atl::requests

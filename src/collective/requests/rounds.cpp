@@ -443,12 +443,31 @@ void Rounds::fold_round(const Request& request) {
 
 // ---- differences between members
 
+namespace {
+
+Announcement announced(const SlotHeader& header) {
+    return {.call = header.call, .elements = header.elements, .number = header.number, .bytes = header.bytes};
+}
+
+}  // namespace
+
+std::vector<int> Rounds::callers(const Announcement& call) {
+    std::vector<int> found;
+    for (int i = 0; i < members_.n(); ++i) {
+        const Area& area = members_.area(i);
+        if (!area) continue;
+        const SlotHeader& header = area.head().headers[base_ % n_slots];
+        const bool has_come = header.round.load(std::memory_order_acquire) == base_ + 1;
+        if (has_come && announced(header) == call) found.push_back(i);
+    }
+    return found;
+}
+
 void Rounds::compare(const Request& request, int member, const SlotHeader& header) {
     const Call& call = request.call;
     const Announcement mine = request.announcement(
         call.kind == Kind::all_gather ? call.out[std::size_t(member)].bytes : request.bytes);
-    const Announcement theirs{
-        .call = header.call, .elements = header.elements, .number = header.number, .bytes = header.bytes};
+    const Announcement theirs = announced(header);
     if (theirs != mine) difference_ = Difference{member, mine, theirs};
 }
 

@@ -29,6 +29,8 @@ class Rounds {
     bool advance(Request& request);
     /// Empty while all calls that have arrived are equal.
     const std::optional<Difference>& difference() const { return difference_; }
+    /// The members that have announced `call` where calls differ.
+    std::vector<int> callers(const Announcement& call);
     static bool is_complete(const Request& request) {
         return request.published == request.rounds && request.consumed == request.rounds &&
                (!request.in_place || request.drained);
