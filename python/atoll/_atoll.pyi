@@ -706,6 +706,11 @@ def _report_by(report: Callable[[Any, Any, Any, bool], bool]) -> bool:
     Set the function with which _hook() reports. False if it is already set: a second import of the package.
     """
 
+def _offer_stacks() -> None:
+    """
+    Let Python write the stacks of its threads when the launcher asks, if the library offers stacks.
+    """
+
 def _give_crash_stack() -> None:
     """
     A stack for handlers of crashes, which faulthandler has replaced by a small one.

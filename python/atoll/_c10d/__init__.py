@@ -118,4 +118,6 @@ def create_on(
     shown
         The backend's name in PyTorch's profiler, before the operation's: "atoll:all_reduce".
     """
-    return module().create_backend(store, rank, size, seconds, label, list(ranks), shown)
+    backend = module().create_backend(store, rank, size, seconds, label, list(ranks), shown)
+    _atoll._offer_stacks()  # under `atoll run`, for reports of hangs
+    return backend

@@ -24,7 +24,8 @@ std::string module_of(PyFrameObject* frame) {
 /// True for frames of the package itself, and of NumPy's operators of its arrays. Their lines do not help a
 /// user.
 bool is_ours(std::string_view module) {
-    return module == "atoll" || module.starts_with("atoll.") || module == "numpy.lib.mixins";
+    return module == "atoll" || module.starts_with("atoll.") || module == "numpy.lib.mixins" ||
+           module == "_atoll_torch";
 }
 
 /// True for a module of a package, which may have no name.

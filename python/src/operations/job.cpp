@@ -24,7 +24,7 @@ namespace {
 Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec,
     forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec, standard_spec,
     statistics_spec, openmetrics_spec, trace_now_spec, team_id_spec, team_init_spec, trace_range_spec,
-    hook_spec, ignored_spec, stack_spec, report_spec, step_spec, met_spec;
+    hook_spec, ignored_spec, offer_spec, stack_spec, report_spec, step_spec, met_spec;
 
 std::string text_of(PyObject* object) {
     const Ref text(PyUnicode_Check(object) ? PyUnicode_AsEncodedString(object, "utf-8", "strict")
@@ -303,6 +303,11 @@ PyObject* report_body(const Arguments<1>& a) {
     Py_RETURN_TRUE;
 }
 
+PyObject* offer_body(const Arguments<0>&) {
+    offer_python_stacks();
+    Py_RETURN_NONE;
+}
+
 PyObject* stack_body(const Arguments<0>&) {
     common::give_crash_stack();
     Py_RETURN_NONE;
@@ -486,6 +491,8 @@ Source: OpenSHMEM 1.6, section 9.1.)"},
      "(report: Callable[[Any, Any, Any, bool], bool]) -> bool",
      "Set the function with which _hook() reports. False if it is already set: a second import of the "
      "package."},
+    {"_offer_stacks", entry<0, offer_spec, offer_body>, "() -> None",
+     "Let Python write the stacks of its threads when the launcher asks, if the library offers stacks."},
     {"_give_crash_stack", entry<0, stack_spec, stack_body>, "() -> None",
      "A stack for handlers of crashes, which faulthandler has replaced by a small one."},
     {"_ignored", entry<1, ignored_spec, ignored_body>, "(text: str) -> None",

@@ -1,5 +1,6 @@
 #include "bootstrap/launcher/seat.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <unistd.h>
@@ -34,6 +35,9 @@ std::shared_ptr<Seat> invited() {
     }
 }
 
+/// The wait that the board shows; null: none.
+std::atomic<const Seat::Wait*> shown{nullptr};
+
 }  // namespace
 
 std::shared_ptr<Seat> Seat::of_process() {
@@ -65,6 +69,34 @@ bool Seat::take() {
     board.set_state(pe_, common::PeState::running);
     common::send_with_fds(socket_, "T", 1, {}, MSG_DONTWAIT);  // without an answer; lost if it has no room
     return true;
+}
+
+bool Seat::is_taken() {
+    const std::lock_guard lock(mutex_);
+    return is_taken_;
+}
+
+bool Seat::Wait::claim() {
+    if (is_shown_) return true;
+    const Wait* none = nullptr;
+    if (!seat_ || !seat_->is_of_this_process() || !seat_->is_taken()) return false;
+    is_shown_ = shown.compare_exchange_strong(none, this, std::memory_order_acq_rel);
+    if (is_shown_) seat_->entry().waits.fetch_add(1, std::memory_order_relaxed);
+    return is_shown_;
+}
+
+void Seat::Wait::write(common::WaitCopy values) {
+    values.active = static_cast<std::uint32_t>(common::HostWait::sleeps);
+    values.offset = ~std::uint64_t{0};
+    common::write_wait(seat_->entry().group, values);
+}
+
+Seat::Wait::~Wait() {
+    if (!is_shown_) return;
+    common::WaitRecord& record = seat_->entry().group;
+    record.sequence.fetch_add(2, std::memory_order_release);
+    record.active.store(0, std::memory_order_release);
+    shown.store(nullptr, std::memory_order_release);
 }
 
 }  // namespace atl::bootstrap

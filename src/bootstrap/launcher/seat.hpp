@@ -33,14 +33,36 @@ class Seat {
     common::BoardEntry& entry() const { return board_->view().entry(pe_); }
     bool is_of_this_process() const;
 
-    /// The wait that the board shows in BoardEntry::group; null: none.
-    static inline std::atomic<const void*> shown{nullptr};
+    bool is_taken();
+    /// Ranks of groups are numbers of PEs, unless the program numbers its processes otherwise.
+    bool numbers_are_pes() const { return numbers_are_pes_; }
+    void set_other_numbers() { numbers_are_pes_ = false; }
+    int n_pes() const { return board_->view().n_pes(); }
+
+    /// A wait in a group, as the board shows it in BoardEntry::group. Of several of a process one is shown.
+    class Wait {
+      public:
+        explicit Wait(std::shared_ptr<Seat> seat) : seat_(std::move(seat)) {}
+        ~Wait();
+        Wait(const Wait&) = delete;
+        Wait& operator=(const Wait&) = delete;
+
+        /// True once the board may show this wait. Then call `write`.
+        bool claim();
+        /// `values` without `active`.
+        void write(common::WaitCopy values);
+
+      private:
+        const std::shared_ptr<Seat> seat_;
+        bool is_shown_ = false;
+    };
 
   private:
     const std::shared_ptr<MappedBoard> board_;
     const int pe_;
     const int socket_;  ///< the launcher's; -1: init owns it
     const pid_t process_ = ::getpid();
+    std::atomic<bool> numbers_are_pes_{true};
     std::mutex mutex_;  // guards the next one
     bool is_taken_;
 };

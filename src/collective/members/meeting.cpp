@@ -4,8 +4,11 @@
 #include "bootstrap/launcher/seat.hpp"
 #include "collective/members/far_members.hpp"
 #include "collective/members/segment.hpp"
+#include "common/clock.hpp"
+#include "common/elf/call_site.hpp"
 #include "common/hmac.hpp"
 #include "common/settings/settings.hpp"
+#include "common/text.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -48,7 +51,8 @@ std::vector<std::string> unpack(const std::string& text) {
 
 class Meeting {
   public:
-    explicit Meeting(const Joining& joining) : joining_(joining) {}
+    Meeting(const Joining& joining, std::shared_ptr<bootstrap::Seat> seat)
+        : joining_(joining), seat_(std::move(seat)) {}
 
     /// Gives a text of this member, or its failure, and returns what member 0 makes of all: `body` of it.
     template <class Own, class Body>
@@ -72,13 +76,30 @@ class Meeting {
 
   private:
     std::string name(int member) const {
-        const auto at = std::size_t(member);
-        return "rank " + std::to_string(joining_.names.empty() ? member : joining_.names[at]);
+        return "rank " + std::to_string(number(member));
     }
     void put(const std::string& key, const std::vector<std::string>& parts) const {
         joining_.store.put(key, pack(parts));
     }
+    int number(int member) const {
+        return joining_.names.empty() ? member : joining_.names[std::size_t(member)];
+    }
+    /// Shows on the job board that a member has not come.
+    void show(bootstrap::Seat::Wait& wait, int member) const {
+        if (!wait.claim()) return;
+        common::WaitCopy values;
+        values.team = common::team_number(joining_.label);
+        common::copy_text(values.team == 0 ? "init_process_group" : "new_group", values.operation);
+        common::copy_text(joining_.label, values.group);
+        common::copy_text(common::file_name(common::site_of_thread()), values.site);
+        values.since_ns = common::now_ns();
+        const bool is_known = seat_->numbers_are_pes() && number(member) < seat_->n_pes();
+        if (is_known) values.peer = values.missing[0] = number(member);
+        wait.write(values);
+    }
     std::vector<std::string> get(const std::string& key, int member) const {
+        bootstrap::Seat::Wait wait(seat_);
+        show(wait, member);
         std::string text;
         try {
             text = joining_.store.get(key);
@@ -109,6 +130,7 @@ class Meeting {
     }
 
     const Joining& joining_;
+    const std::shared_ptr<bootstrap::Seat> seat_;
 };
 
 // ---- the hosts, and the endpoint that all have
@@ -197,11 +219,16 @@ Membership join_one_host(const Joining& joining, std::shared_ptr<Segment> segmen
     if (!segment) segment = Segment::join(address, joining.n);
     Membership membership = membership_in(joining, segment);
     membership.shares_heaps = true;
+    membership.end_of = [segment](int member) { return segment->end_of(member); };
     membership.identity = common::team_identity(
         static_cast<std::uint32_t>(std::hash<std::string>{}(address)), 0);
     membership.pes = pes_of(unpack(how[1]));
-    if (!membership.pes.empty() && seat->take()) membership.seat = std::move(seat);
-    membership.end_of = [segment](int member) { return segment->end_of(member); };
+    if (membership.pes.empty() || !seat->take()) return membership;
+    for (int i = 0; i < joining.n; ++i) {
+        const int number = joining.names.empty() ? i : joining.names[std::size_t(i)];
+        if (number != membership.pes[std::size_t(i)]) seat->set_other_numbers();
+    }
+    membership.seat = std::move(seat);
     return membership;
 }
 
@@ -249,9 +276,9 @@ Membership join_several_hosts(Meeting& meeting, const std::vector<std::string>& 
 }  // namespace
 
 Membership join(const Joining& joining) {
-    Meeting meeting(joining);
-    const Endpoints known = Endpoint::all();
     std::shared_ptr<bootstrap::Seat> seat = bootstrap::Seat::of_process();
+    Meeting meeting(joining, seat);
+    const Endpoints known = Endpoint::all();
     const auto own = [&] {
         std::vector<std::string> parts{own_host(joining), seat_text(seat)};
         for (const auto& endpoint : known) {

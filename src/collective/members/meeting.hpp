@@ -15,6 +15,7 @@ struct Joining {
     int rank = 0;
     int n = 1;
     std::vector<int> names{};  ///< numbers of the members in errors; empty: their ranks
+    std::string label{};       ///< the group's name, in reports of hangs
 };
 
 /// Joins a group. Collective over its members; an error of one is an error of all. Members of one host share

@@ -110,9 +110,10 @@ atoll_group* join_group(const atoll_store* store, int rank, int size, const int*
         check_rank(rank, size);
         Joining joining{.store = store_of(*store), .rank = rank, .n = size};
         if (names != nullptr) joining.names.assign(names, names + size);
+        if (label != nullptr) joining.label = label;
         Membership membership = join(joining);
         membership.names = std::move(joining.names);
-        if (label != nullptr) membership.label = label;
+        membership.label = std::move(joining.label);
         if (!membership.label.empty()) membership.group = " of group " + membership.label;
         made = new atoll_group{std::shared_ptr<Group>(new Group(std::move(membership)), destroy_elsewhere)};
         return 0;

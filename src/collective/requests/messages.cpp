@@ -259,7 +259,8 @@ std::string Messages::details(const Request& request) {
     const bool sends = call.kind == Kind::send;
     std::string text = std::to_string((sends ? call.in : call.out)[0].bytes) + " bytes by tag " +
                        std::to_string(call.tag);
-    return sends || call.root == any_source ? text : text + others_of(call.root);
+    if (!sends) text += call.root == any_source ? " from any rank" : others_of(call.root);
+    return text;
 }
 
 /// Messages of a sender that it may have meant for the receive that waits: by another tag, or to another member

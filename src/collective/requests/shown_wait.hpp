@@ -8,28 +8,22 @@
 
 namespace atl::requests {
 
-/// Of several waits of a process one is shown.
 class ShownWait {
   public:
     /// The wait began at `since_ns`. Nothing is shown for groups outside a launcher's job.
     ShownWait(Group& group, const RequestPtr& request, std::uint64_t since_ns)
-        : group_(group), request_(request), since_ns_(since_ns) {}
-    ~ShownWait();
-    ShownWait(const ShownWait&) = delete;
-    ShownWait& operator=(const ShownWait&) = delete;
+        : group_(group), request_(request), since_ns_(since_ns), wait_(group.members().membership().seat) {}
 
     /// Shows the wait as it is now. The first call reads the place in the program.
     void show();
 
   private:
-    bool claim();
-    void write() const;
-
     Group& group_;
     const RequestPtr& request_;
     const std::uint64_t since_ns_;
     std::string site_;
-    bool is_shown_ = false;
+    bool is_placed_ = false;
+    bootstrap::Seat::Wait wait_;
 };
 
 }  // namespace atl::requests

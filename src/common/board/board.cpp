@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -140,6 +141,12 @@ std::string value_text(const WaitCopy& wait) {
            std::to_string(static_cast<std::int64_t>(wait.expected));
 }
 
+int team_number(const std::string& group) {
+    int number = 1;
+    std::from_chars(group.data(), group.data() + group.size(), number);
+    return number;
+}
+
 std::string team_text_of(const WaitCopy& wait) {
     if (wait.group[0] != '\0') return std::string(" of group ") + wait.group;
     return wait.team == 0 ? std::string() : " of team " + std::to_string(wait.team);
@@ -149,7 +156,7 @@ std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited) {
     std::string text = wait.operation;
     const bool names_team = std::string_view(wait.name).find(" of team ") != std::string_view::npos;
     if (!names_team) text += team_text_of(wait);
-    if (wait.group[0] != '\0')
+    if (wait.group[0] != '\0' && wait.name[0] != '\0')
         text += std::string(" (") + wait.name + ")";
     else if (wait.name[0] != '\0')
         text += std::string(" on ") + wait.name;

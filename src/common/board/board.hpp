@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -89,6 +90,12 @@ struct WaitCopy {
 inline constexpr std::uint32_t compared_by_program = 255;
 /// "found 4, waiting for >= 5", of a wait that has a value. "found 4" of a loop of polls.
 std::string value_text(const WaitCopy& wait);
+/// The number of a group by its name, as WaitCopy::team: 0 for PyTorch's first group, which has all ranks.
+int team_number(const std::string& group);
+/// Copies the beginning of a text.
+template <std::size_t bytes> void copy_text(std::string_view text, char (&to)[bytes]) {
+    to[text.copy(to, bytes - 1)] = '\0';
+}
 /// " of team 3", " of group 0"; empty for the world team.
 std::string team_text_of(const WaitCopy& wait);
 /// "barrier, for PE 2, at solver.py:88", with the PEs that the wait needs, if known.

@@ -50,7 +50,7 @@ std::vector<int> find_circle(const WaitGraph& graph) {
 std::string details_of(const WaitGraph& graph, int pe) {
     const PeDoing& one = graph.of(pe);
     std::string text = one.wait.name;
-    if (awaited_by(graph.doing(), pe).empty()) {
+    if (awaited_by(graph.doing(), pe).empty() && one.wait.group[0] == '\0') {
         text += (text.empty() ? "" : ": ") + common::value_text(one.wait);
         if (const WordUpdates updates = updates_of_word_of(graph.doing(), pe); !updates.text.empty())
             text += ", " + updates.text;
@@ -87,7 +87,7 @@ std::string team_text(const WaitGraph& graph, int pe, const std::vector<int>& pa
         return graph.of(other).wait.call != 0 && graph.of(other).wait.team != mine.team;
     });
     if (!differ || mine.call == 0) return {};  // a request's name has its team
-    return mine.team == 0 ? " of the world team" : " of team " + std::to_string(mine.team);
+    return mine.team == 0 && mine.group[0] == '\0' ? " of the world team" : common::team_text_of(mine);
 }
 
 /// The PEs that wait in the same call as `pe`.
