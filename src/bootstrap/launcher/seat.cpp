@@ -1,6 +1,5 @@
 #include "bootstrap/launcher/seat.hpp"
 
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <unistd.h>
@@ -35,8 +34,9 @@ std::shared_ptr<Seat> invited() {
     }
 }
 
+std::mutex shown_mutex;  // guards the next one, and BoardEntry::group
 /// The wait that the board shows; null: none.
-std::atomic<const Seat::Wait*> shown{nullptr};
+const Seat::Wait* shown = nullptr;
 
 }  // namespace
 
@@ -77,26 +77,32 @@ bool Seat::is_taken() {
 }
 
 bool Seat::Wait::claim() {
-    if (is_shown_) return true;
-    const Wait* none = nullptr;
     if (!seat_ || !seat_->is_of_this_process() || !seat_->is_taken()) return false;
-    is_shown_ = shown.compare_exchange_strong(none, this, std::memory_order_acq_rel);
-    if (is_shown_) seat_->entry().waits.fetch_add(1, std::memory_order_relaxed);
-    return is_shown_;
+    const std::lock_guard lock(shown_mutex);
+    if (shown == this) return true;
+    const bool replaces = shown != nullptr && shown->how_ == common::HostWait::pending && how_ != shown->how_;
+    if (shown != nullptr && !replaces) return false;
+    shown = this;
+    was_shown_ = true;
+    seat_->entry().waits.fetch_add(1, std::memory_order_relaxed);
+    return true;
 }
 
 void Seat::Wait::write(common::WaitCopy values) {
-    values.active = static_cast<std::uint32_t>(common::HostWait::sleeps);
+    values.active = static_cast<std::uint32_t>(how_);
     values.offset = ~std::uint64_t{0};
-    common::write_wait(seat_->entry().group, values);
+    const std::lock_guard lock(shown_mutex);
+    if (shown == this) common::write_wait(seat_->entry().group, values);
 }
 
 Seat::Wait::~Wait() {
-    if (!is_shown_) return;
+    if (!was_shown_) return;
+    const std::lock_guard lock(shown_mutex);
+    if (shown != this) return;
     common::WaitRecord& record = seat_->entry().group;
     record.sequence.fetch_add(2, std::memory_order_release);
     record.active.store(0, std::memory_order_release);
-    shown.store(nullptr, std::memory_order_release);
+    shown = nullptr;
 }
 
 }  // namespace atl::bootstrap

@@ -39,10 +39,12 @@ class Seat {
     void set_other_numbers() { numbers_are_pes_ = false; }
     int n_pes() const { return board_->view().n_pes(); }
 
-    /// A wait in a group, as the board shows it in BoardEntry::group. Of several of a process one is shown.
+    /// A wait in a group, as the board shows it in BoardEntry::group. Of several of a process one is shown. A
+    /// thread that waits replaces an operation that is pending.
     class Wait {
       public:
-        explicit Wait(std::shared_ptr<Seat> seat) : seat_(std::move(seat)) {}
+        explicit Wait(std::shared_ptr<Seat> seat, common::HostWait how = common::HostWait::sleeps)
+            : seat_(std::move(seat)), how_(how) {}
         ~Wait();
         Wait(const Wait&) = delete;
         Wait& operator=(const Wait&) = delete;
@@ -54,7 +56,8 @@ class Seat {
 
       private:
         const std::shared_ptr<Seat> seat_;
-        bool is_shown_ = false;
+        const common::HostWait how_;
+        bool was_shown_ = false;
     };
 
   private:

@@ -55,6 +55,7 @@ void SleepWatch::restart(double now_s) {
 
 std::string SleepWatch::answered(const std::vector<common::PeDoing>& doing) {
     core::WaitsOfAll waits = core::waits_of(doing);
+    if (waits.any && !waits.others.empty()) others_ = waits.others;  // fewer, if some show that they wait
     const bool are_idle = std::all_of(waits.others.begin(), waits.others.end(), [&](int pe) {
         return doing[static_cast<std::size_t>(pe)].site == common::idle_in_pool;
     });

@@ -103,13 +103,16 @@ PeStacks python_stacks(const std::string& written) {
     std::string installed_site, standard_site;
     std::vector<std::vector<std::string>> threads(1);  // the first has lines before all threads
     std::size_t current = 0;
+    bool is_innermost = false;  // of the current thread
     bool is_current = false, is_in_pool = false, is_called = false;  // by the pool
     for (std::string line; std::getline(lines, line);) {
         if (line.empty()) continue;
         if (line[0] != ' ') {
-            is_current = line.starts_with("Current thread");
+            is_current = is_innermost = line.starts_with("Current thread");
             threads.emplace_back();
             if (is_current) current = threads.size() - 1;
+        } else if (std::exchange(is_innermost, false)) {
+            stacks.is_in_torch = line.find("-packages/torch/") != std::string::npos;
         }
         const std::string site = python_site(line);
         const bool is_ours = line.find("/atoll/") != std::string::npos;

@@ -296,6 +296,14 @@ void show_polls(const common::BoardView& board, const std::vector<int>& asked,
     }
 }
 
+/// PyTorch waits for the pending operation, in its own code: for a future of DDP, for example.
+void show_waiting(common::PeDoing& one, const std::string& site) {
+    one.waits = true;
+    one.pends = false;
+    common::copy_text(common::file_name(site), one.wait.site);
+    one.text = common::wait_text(one.wait, one.wait.peer >= 0 ? std::vector<int>{one.wait.peer} : std::vector<int>());
+}
+
 }  // namespace
 
 std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board, std::size_t most) {
@@ -309,8 +317,13 @@ std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board, st
     if (elsewhere.size() > most) elsewhere.resize(most);
     constexpr double patience_s = 0.3;
     const std::vector<PeStacks> stacks = read_stacks(board, elsewhere, patience_s, StackDetail::site);
-    for (std::size_t i = 0; i < elsewhere.size(); ++i)
-        doing[static_cast<std::size_t>(elsewhere[i])].site = stacks[i].site;
+    for (std::size_t i = 0; i < elsewhere.size(); ++i) {
+        common::PeDoing& one = doing[static_cast<std::size_t>(elsewhere[i])];
+        if (one.pends && stacks[i].is_in_torch)
+            show_waiting(one, stacks[i].site);
+        else
+            one.site = stacks[i].site;
+    }
     show_polls(board, elsewhere, doing);
     name_holders(doing);
     return doing;

@@ -3,6 +3,7 @@
 #include "atoll/detail/memory_ops.hpp"
 #include "bootstrap/deadline.hpp"
 #include "collective/requests/request_wait.hpp"
+#include "collective/requests/shown_wait.hpp"
 #include "common/clock.hpp"
 #include "common/machine.hpp"
 #include "common/text.hpp"
@@ -480,6 +481,7 @@ void Group::call_thread() {
 void Group::serve() {
     thread_id_ = std::this_thread::get_id();
     Done done;
+    ShownPending shown(*this);
     std::unique_lock lock(thread_mutex_);
     while (!ending_.load()) {
         // The symbol of wait() is newer than the libstdc++ of RHEL 9, which a wheel supports; wait_for is
@@ -495,6 +497,7 @@ void Group::serve() {
         bool pending = true;
         while (pending && !ending_.load()) {
             if (waiters_.load() > 0) {
+                shown.hide();
                 idle = few_spins + 1;
                 ::nanosleep(&grace, nullptr);
             } else if (advance(done)) {
@@ -504,6 +507,7 @@ void Group::serve() {
             } else {
                 check(done);
                 notify(done);
+                shown.show();
                 sleep_on_bell(longest_nap_ns, nullptr);
             }
             notify(done);
@@ -514,6 +518,7 @@ void Group::serve() {
                 called_ = false;
             }
         }
+        shown.hide();
         lock.lock();
     }
 }

@@ -1,5 +1,6 @@
 #include "collective/requests/shown_wait.hpp"
 
+#include "common/clock.hpp"
 #include "common/elf/call_site.hpp"
 #include "common/text.hpp"
 
@@ -10,7 +11,7 @@
 namespace atl::requests {
 void ShownWait::show() {
     if (!wait_.claim()) return;
-    if (!std::exchange(is_placed_, true)) site_ = common::file_name(common::site_of_thread());
+    if (has_site_ && !std::exchange(is_placed_, true)) site_ = common::file_name(common::site_of_thread());
     const Membership& of = group_.members().membership();
     const Group::Progress progress = group_.progress_of(*request_);
     common::WaitCopy values;
@@ -29,6 +30,19 @@ void ShownWait::show() {
     if (n < common::WaitRecord::most_missing) values.missing[n] = -1;
     values.peer = values.missing[0];
     wait_.write(values);
+}
+
+void ShownPending::show() {
+    constexpr std::uint64_t long_ns = 50'000'000;
+    const std::uint64_t now = common::now_ns();
+    if (RequestPtr oldest = group_.pending(); oldest != request_) {
+        shown_.reset();
+        request_ = std::move(oldest);
+        since_ns_ = now;
+    }
+    if (!request_ || now - since_ns_ < long_ns) return;
+    if (!shown_) shown_.emplace(group_, request_, since_ns_, common::HostWait::pending);
+    shown_->show();
 }
 
 }  // namespace atl::requests

@@ -414,13 +414,16 @@ PeDoing BoardView::activity(int pe) const {
         text = std::string(its_gpu) + describe(*wait);
     }
     if (!wait) return of_state(now, text);
+    const bool pends = wait->active == static_cast<std::uint32_t>(HostWait::pending);
+    if (pends) text = "running, with a pending " + text;
     // Mixed, so that a growing value does not hide a falling one.
     std::uint64_t mark = entry(pe).waits.load(std::memory_order_relaxed);
     for (const std::uint64_t part : {wait->since_ns, wait->found, wait->expected, wait->offset}) {
         mark = (mark ^ part) * 0x9E3779B97F4A7C15u;
     }
     PeDoing one = of_state(now, text);
-    one.waits = true;
+    one.waits = !pends;
+    one.pends = pends;
     one.polls = polls;
     one.seconds = seconds_since(wait->since_ns);
     one.mark = mark;

@@ -136,7 +136,8 @@ struct alignas(64) BoardEntry {
 enum class HostWait : std::uint32_t {
     none,
     sleeps,
-    polls,  ///< the program calls a test in a loop, and does little else
+    polls,    ///< the program calls a test in a loop, and does little else
+    pending,  ///< of a group: begun and not awaited in a call of ours; PyTorch may wait for it
 };
 
 enum class GpuWait : std::uint32_t {
@@ -217,13 +218,14 @@ struct PeDoing {
     PeState state = PeState::absent;
     std::string text;    ///< "barrier, for PE 2", "has not called init"
     bool waits = false;  ///< in the library, for `seconds`
+    bool pends = false;  ///< does not wait in the library, which has begun the operation of `wait`
     bool polls = false;  ///< it waits by polling, so it uses a CPU
     bool moves = false;  ///< two looks, one soon after the other, found it in different waits
     double seconds = 0;
     /// Constant while a PE is in one wait and sees nothing new. (The record's sequence changes: a waiting PE
     /// rewrites its record.)
     std::uint64_t mark = 0;
-    WaitCopy wait;                    ///< if `waits`
+    WaitCopy wait;                    ///< if `waits` or `pends`
     std::vector<UpdateSeen> signals;  ///< the last ones, one for each word and PE
     std::vector<UpdateSeen> writes;   ///< the same of puts and atomic operations
     bool signals_lost = false;        ///< `signals` lacks some

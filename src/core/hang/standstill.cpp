@@ -18,12 +18,11 @@ WaitsOfAll waits_of(const std::vector<common::PeDoing>& doing) {
         const common::PeDoing& one = doing[pe];
         if (one.state == common::PeState::absent) all.has_absent = true;
         if (one.state != common::PeState::running) continue;
-        if (one.waits) {
+        if (one.waits || one.pends) {
             all.picture = (all.picture ^ one.mark) * 0x9E3779B97F4A7C15u + pe + 1;
             all.any = true;
-        } else {
-            all.others.push_back(static_cast<int>(pe));
         }
+        if (!one.waits) all.others.push_back(static_cast<int>(pe));
     }
     return all;
 }

@@ -12,7 +12,7 @@ namespace atl::core {
 /// The PEs between init and finalize: those that wait, and those that do not.
 struct WaitsOfAll {
     std::uint64_t picture = 0;  ///< a hash of the waits, which changes if one of them makes progress
-    bool any = false;           ///< a PE waits
+    bool any = false;           ///< a PE waits, or has a pending operation
     bool has_absent = false;    ///< a PE has not called init: its program may compute before
     std::vector<int> others;    ///< do not wait
 
