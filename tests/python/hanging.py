@@ -21,10 +21,12 @@ SAYS = "atoll run: "
 class Hanging:
     """A job that hangs, and the lines of its launcher."""
 
-    def __init__(self, folder: Path, code: str, n: int, **changes: str) -> None:
+    def __init__(
+        self, folder: Path, code: str, n: int, *, python: str = sys.executable, **changes: str
+    ) -> None:
         path = write_program(folder, code)
         self.job = subprocess.Popen(
-            [launcher(), "run", "-n", str(n), sys.executable, path.name],
+            [launcher(), "run", "-n", str(n), python, path.name],
             cwd=folder,
             env=environment(**changes),
             stdin=subprocess.DEVNULL,
