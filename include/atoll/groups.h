@@ -141,9 +141,9 @@ struct atoll_groups_table {
     /* Sets last_error to a text with the members for which the request waits. */
     void (*describe_wait)(atoll_request* request, double seconds);
     void (*release)(atoll_request* request);
-    int (*last_code)(void);  /* The number of last_error's kind in atoll/error.hpp; 0: none of them. */
-    /* `wait` for a program's own thread: as in `run`, `interrupted` is called during a long wait, and a nonzero
-       result ends it, which breaks nothing. Under `atoll run` reports of hangs show the wait. */
+    int (*last_code)(void); /* The number of last_error's kind in atoll/error.hpp; 0: none of them. */
+    /* `wait` for a program's own thread: as in `run`, `interrupted` is called during a long wait, and a
+       nonzero result ends it, which breaks nothing. Under `atoll run` reports of hangs show the wait. */
     int (*wait_of_program)(atoll_request* request, double seconds, int (*interrupted)(void));
 };
 

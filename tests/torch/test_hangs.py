@@ -178,7 +178,9 @@ def test_ranks_for_which_a_sleeping_one_is_missing_are_reported_without_a_questi
     job = hanging(code, ATOLL_STALL_WARN="0.2")
     line = job.first_line()
     assert re.match(first, line), line
-    assert "PE 1 sleeps outside Atoll, and the waits of the others have not changed for 2 s" in job.next_line()
+    assert (
+        "PE 1 sleeps outside Atoll, and the waits of the others have not changed for 2 s" in job.next_line()
+    )
 
 
 def test_work_that_is_pending_while_all_compute_is_not_taken_for_a_hang(tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ class Launched final : public Bootstrap {
           heap_fd_(invitation.heap) {
         const common::Fd board_fd(invitation.board);
         for (const int fd : {socket_.get(), heap_fd_.get()}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-        board_ = std::make_shared<MappedBoard>(
-            MappedBoard::adopt(board_fd.get(), n_pes_, "from the launcher"));
+        board_ =
+            std::make_shared<MappedBoard>(MappedBoard::adopt(board_fd.get(), n_pes_, "from the launcher"));
         claim();
         Seat::set_taken(board_, pe_);
         hello();

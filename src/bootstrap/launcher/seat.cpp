@@ -26,8 +26,8 @@ std::shared_ptr<Seat> invited() {
         if (text.empty() || common::read_settings().no_launcher) return nullptr;
         const LaunchedVariable found = LaunchedVariable::parse(text);
         if (!is_launcher_socket(found.socket) || !is_memory(found.board)) return nullptr;
-        auto board = std::make_shared<MappedBoard>(
-            MappedBoard::adopt(found.board, found.n_pes, "from the launcher"));
+        auto board =
+            std::make_shared<MappedBoard>(MappedBoard::adopt(found.board, found.n_pes, "from the launcher"));
         return std::make_shared<Seat>(std::move(board), found.pe, found.socket);
     } catch (const Error&) {  // init reports it
         return nullptr;

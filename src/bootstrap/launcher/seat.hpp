@@ -1,5 +1,5 @@
-// Seat: the place of this process on the job board of its launcher, for parts of Atoll that need no init, such
-// as groups of torch.distributed.
+// Seat: the place of this process on the job board of its launcher, for parts of Atoll that need no init,
+// such as groups of torch.distributed.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@ namespace atl::bootstrap {
 
 class Seat {
   public:
-    /// The seat that the launcher left for this process, or that init has taken. Null without `atoll run`, over
-    /// several hosts, and in a forked child of a PE.
+    /// The seat that the launcher left for this process, or that init has taken. Null without `atoll run`,
+    /// over several hosts, and in a forked child of a PE.
     static std::shared_ptr<Seat> of_process();
     /// Makes the seat of a PE in init that of the process. `board` outlives its job.
     static void set_taken(std::shared_ptr<MappedBoard> board, int pe);
@@ -25,7 +25,8 @@ class Seat {
     Seat(std::shared_ptr<MappedBoard> board, int pe, int socket)
         : board_(std::move(board)), pe_(pe), socket_(socket), is_taken_(socket < 0) {}
 
-    /// Signs in on the board and tells the launcher, unless init has. False if another live process is this PE.
+    /// Signs in on the board and tells the launcher, unless init has. False if another live process is this
+    /// PE.
     bool take();
     /// Equal on all PEs of a job, and unique among the jobs of a host.
     const std::string& job() const { return board_->identity(); }

@@ -301,7 +301,8 @@ void show_waiting(common::PeDoing& one, const std::string& site) {
     one.waits = true;
     one.pends = false;
     common::copy_text(common::file_name(site), one.wait.site);
-    one.text = common::wait_text(one.wait, one.wait.peer >= 0 ? std::vector<int>{one.wait.peer} : std::vector<int>());
+    one.text = common::wait_text(one.wait,
+                                 one.wait.peer >= 0 ? std::vector<int>{one.wait.peer} : std::vector<int>());
 }
 
 }  // namespace

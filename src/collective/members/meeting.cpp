@@ -75,9 +75,7 @@ class Meeting {
     const Joining& joining() const { return joining_; }
 
   private:
-    std::string name(int member) const {
-        return "rank " + std::to_string(number(member));
-    }
+    std::string name(int member) const { return "rank " + std::to_string(number(member)); }
     void put(const std::string& key, const std::vector<std::string>& parts) const {
         joining_.store.put(key, pack(parts));
     }
@@ -220,8 +218,8 @@ Membership join_one_host(const Joining& joining, std::shared_ptr<Segment> segmen
     Membership membership = membership_in(joining, segment);
     membership.shares_heaps = true;
     membership.end_of = [segment](int member) { return segment->end_of(member); };
-    membership.identity = common::team_identity(
-        static_cast<std::uint32_t>(std::hash<std::string>{}(address)), 0);
+    membership.identity =
+        common::team_identity(static_cast<std::uint32_t>(std::hash<std::string>{}(address)), 0);
     membership.pes = pes_of(unpack(how[1]));
     if (membership.pes.empty() || !seat->take()) return membership;
     for (int i = 0; i < joining.n; ++i) {

@@ -145,8 +145,7 @@ std::function<void()> check_of(int (*interrupted)()) {
 
 int run_call(atoll_group* group, const atoll_call* call, int (*interrupted)()) {
     return guarded_call([&] {
-        const RequestPtr request =
-            group->group->run(call_of(*call), call->timeout_s, check_of(interrupted));
+        const RequestPtr request = group->group->run(call_of(*call), call->timeout_s, check_of(interrupted));
         return call->kind == ATOLL_RECEIVE ? request->source : 0;
     });
 }
@@ -217,9 +216,8 @@ void release_request(atoll_request* request) { delete request; }
 extern "C" const atoll_groups_table* atoll_groups(void) {
     using namespace atl::requests;
     static const atoll_groups_table table = {
-        ATOLL_GROUPS_VERSION, last_error,  last_failure,  join_group,      n_hosts_of,
-        leave_group,          abort_group, run_call,      start_call,      test_request,
-        wait_request,         source_of,   describe_wait, release_request, last_error_code,
-        wait_of_program};
+        ATOLL_GROUPS_VERSION, last_error,      last_failure,    join_group,     n_hosts_of,   leave_group,
+        abort_group,          run_call,        start_call,      test_request,   wait_request, source_of,
+        describe_wait,        release_request, last_error_code, wait_of_program};
     return &table;
 }

@@ -114,7 +114,7 @@ struct Request {
     std::atomic<Status> status{Status::pending};
     ErrorCode code = ErrorCode::system;
     std::string error;
-    int source = -1;  ///< the sender of a received message
+    int source = -1;      ///< the sender of a received message
     bool is_run = false;  ///< the call that started it waits for it
 
     // ---- progress of a collective

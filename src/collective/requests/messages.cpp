@@ -257,14 +257,14 @@ std::uint64_t Messages::moved(const Request& request) const {
 std::string Messages::details(const Request& request) {
     const Call& call = request.call;
     const bool sends = call.kind == Kind::send;
-    std::string text = std::to_string((sends ? call.in : call.out)[0].bytes) + " bytes by tag " +
-                       std::to_string(call.tag);
+    std::string text =
+        std::to_string((sends ? call.in : call.out)[0].bytes) + " bytes by tag " + std::to_string(call.tag);
     if (!sends) text += call.root == any_source ? " from any rank" : others_of(call.root);
     return text;
 }
 
-/// Messages of a sender that it may have meant for the receive that waits: by another tag, or to another member
-/// that does not receive them.
+/// Messages of a sender that it may have meant for the receive that waits: by another tag, or to another
+/// member that does not receive them.
 std::string Messages::others_of(int sender) {
     for (const Early& early : incoming_[std::size_t(sender)].earlier)
         return ", while one by tag " + std::to_string(early.tag) + " is here";
@@ -272,7 +272,8 @@ std::string Messages::others_of(int sender) {
     for (int i = 0; from && i < members_.n(); ++i) {
         const Area& to = members_.area(i);
         if (i == members_.rank() || i == sender || !to || members_.is_far(i)) continue;
-        if (from.produced(i).load(std::memory_order_acquire) > to.taken(sender).load(std::memory_order_acquire))
+        if (from.produced(i).load(std::memory_order_acquire) >
+            to.taken(sender).load(std::memory_order_acquire))
             return ", while " + members_.name(i) + " has not received one of " + members_.name(sender);
     }
     return {};

@@ -75,7 +75,8 @@ std::string Mismatch::text(const Rounds::Difference& difference, const Request& 
 
 std::string Mismatch::sentence(const Rounds::Difference& difference, const std::vector<int>& like_mine,
                                const std::vector<int>& like_theirs) const {
-    const auto text_of = [&](const std::vector<int>& made_by, const Announcement& call, const std::string& site) {
+    const auto text_of = [&](const std::vector<int>& made_by, const Announcement& call,
+                             const std::string& site) {
         std::vector<int> pes;
         for (const int i : made_by) pes.push_back(members_.membership().pes[std::size_t(i)]);
         std::sort(pes.begin(), pes.end());

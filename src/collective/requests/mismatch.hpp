@@ -13,14 +13,14 @@ class Mismatch {
   public:
     explicit Mismatch(Members& members) : members_(members) {}
 
-    /// The error's text once both places are known, or one is late; empty until then. The first call publishes
-    /// the place of `request`, this member's call, if that is known.
+    /// The error's text once both places are known, or one is late; empty until then. The first call
+    /// publishes the place of `request`, this member's call, if that is known.
     std::string text(const Rounds::Difference& difference, const Request& request);
     /// True if `text` waits for the place of this member's call, of which `set_site` tells it.
     bool lacks_site() const { return until_ns_ != 0 && !is_placed_; }
     void set_site(const std::string& site, const Rounds::Difference& difference);
-    /// The sentence for a launcher, by numbers of PEs: "PE 1 called barrier at x.py:9 as call 6 of group 0, where
-    /// PE 0,2 called …". Each list has the members that are known to have made the call.
+    /// The sentence for a launcher, by numbers of PEs: "PE 1 called barrier at x.py:9 as call 6 of group 0,
+    /// where PE 0,2 called …". Each list has the members that are known to have made the call.
     std::string sentence(const Rounds::Difference& difference, const std::vector<int>& like_mine,
                          const std::vector<int>& like_theirs) const;
 

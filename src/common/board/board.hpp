@@ -67,7 +67,8 @@ struct WaitRecord {
     std::int32_t missing[most_missing] = {-1, -1, -1, -1, -1, -1, -1, -1};
     char site[site_bytes] = {};  ///< place of the call in the program; empty at first
     std::int32_t word_pe = -1;   ///< world PE that has the word which the program polls; -1: this PE
-    char group[group_bytes] = {};  ///< name of a group (atoll/groups.h) in the team's place; `name` tells more
+    char group[group_bytes] =
+        {};  ///< name of a group (atoll/groups.h) in the team's place; `name` tells more
 };
 
 /// The values of a wait record at one moment.
@@ -107,7 +108,8 @@ void write_wait(WaitRecord& wait, const WaitCopy& values);
 /// In the place of a process number: a PE of another host, which does not write to this board.
 inline constexpr std::int32_t pid_elsewhere = -1;
 
-/// Why operations of a PE's group failed. The PE writes it once, and again only after it has made a new group.
+/// Why operations of a PE's group failed. The PE writes it once, and again only after it has made a new
+/// group.
 struct FailureNote {
     enum class Kind : std::uint32_t { none, own, of_others };  ///< of_others: another PE's note tells it
     std::atomic<Kind> kind{Kind::none};

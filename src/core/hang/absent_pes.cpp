@@ -74,9 +74,9 @@ std::vector<int> pes_beside(const WaitGraph& graph, int pe) {
 std::optional<Cause> ended(const WaitGraph& graph) {
     const auto pe = graph.awaited([](const PeDoing& one) { return one.state >= PeState::finalized; });
     if (!pe) return std::nullopt;
-    return Cause{pe_text({*pe}) + " " + graph.of(*pe).text + ", and " +
-                     graph.waiters_text(graph.waiting_for(*pe)),
-                 {*pe}};
+    return Cause{
+        pe_text({*pe}) + " " + graph.of(*pe).text + ", and " + graph.waiters_text(graph.waiting_for(*pe)),
+        {*pe}};
 }
 
 std::optional<Cause> stopped(const WaitGraph& graph) {

@@ -158,8 +158,9 @@ std::optional<Cause> unset_words(const WaitGraph& graph) {
     std::erase_if(pes, [&](int pe) { return senders.contains(pe); });
     pes.insert(pes.begin(), senders.begin(), senders.end());
     const bool is_message = graph.of(all[0].pes[0]).wait.group[0] != '\0';
-    return Cause{text + ", and every PE waits: none is left that could " + (is_message ? "send to it" : "set it"),
-                 pes};
+    return Cause{
+        text + ", and every PE waits: none is left that could " + (is_message ? "send to it" : "set it"),
+        pes};
 }
 
 }  // namespace atl::core
