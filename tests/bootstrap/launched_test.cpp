@@ -2,6 +2,7 @@
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/host/host_segment.hpp"
 #include "bootstrap/launcher/launch_protocol.hpp"
+#include "bootstrap/launcher/seat.hpp"
 #include "bootstrap/store/wire.hpp"
 #include "common/descriptors/fd_passing.hpp"
 #include "support/forked.hpp"
@@ -98,6 +99,52 @@ TEST(Launched, SpeaksTheProtocol) {
     char byte = 0;
     EXPECT_EQ(::read(launcher.passed[0].get(), &byte, 1), 0) << "the lifeline ends with the process";
     EXPECT_EQ(launcher.board.view().entry(1).pid.load(), child.pid());
+}
+
+TEST(Launched, AProcessWithoutInitTakesItsSeat) {
+    Launcher launcher;
+    Forked child([&] {
+        ::setenv(launched_variable, launcher.invitation.c_str(), 1);
+        const auto seat = Seat::of_process();
+        if (!seat || seat->pe() != 1 || seat->is_taken()) return std::string("no seat");
+        if (seat->job() != launcher.board.identity()) return std::string("another job");
+        Seat::Wait early(seat);
+        if (early.claim()) return std::string("a wait before it is taken");
+        if (!seat->take() || !seat->take() || !seat->is_taken()) return std::string("not taken");
+        Forked grandchild([] { return std::string(Seat::of_process() ? "a child has the seat" : ""); });
+        if (const Outcome outcome = grandchild.wait(); !outcome.text.empty()) return outcome.text;
+        Seat::Wait pending(seat, common::HostWait::pending), waiting(seat), other(seat);
+        if (!pending.claim() || !waiting.claim() || pending.claim() || other.claim())
+            return std::string("a wait replaces a pending operation alone");
+        common::WaitCopy values;
+        common::copy_text("barrier", values.operation);
+        pending.write(values);
+        if (seat->entry().group.active != 0) return std::string("a replaced operation is written");
+        waiting.write(values);
+        return std::string(seat->entry().group.active == 1 ? "" : "a wait is not written");
+    });
+    EXPECT_EQ(launcher.receive(), "T");
+    const Outcome outcome = child.wait();
+    EXPECT_TRUE(outcome.ok());
+    EXPECT_EQ(outcome.text, "");
+    EXPECT_EQ(launcher.board.view().entry(1).pid.load(), child.pid());
+    EXPECT_EQ(launcher.board.view().state(1), common::PeState::running);
+    EXPECT_EQ(launcher.board.view().entry(1).is_guest.load(), 1U);
+    EXPECT_EQ(launcher.board.view().entry(1).group.active.load(), 0U);
+}
+
+TEST(Launched, ASeatHasOneProcess) {
+    Launcher launcher;
+    launcher.board.view().entry(1).pid = ::getpid();
+    Forked child([&] {
+        ::setenv(launched_variable, launcher.invitation.c_str(), 1);
+        const auto seat = Seat::of_process();
+        return std::string(!seat || seat->take() ? "two processes are one PE" : "");
+    });
+    const Outcome outcome = child.wait();
+    EXPECT_TRUE(outcome.ok());
+    EXPECT_EQ(outcome.text, "");
+    EXPECT_EQ(launcher.board.view().entry(1).pid.load(), ::getpid());
 }
 
 TEST(Launched, EndsWithTheLauncherWhateverItComputes) {

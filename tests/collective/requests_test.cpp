@@ -3,6 +3,7 @@
 #include "collective/requests/group.hpp"
 
 #include "collective/requests.hpp"
+#include "common/wait_hooks.hpp"
 #include "memory/process_heap.hpp"
 
 #include <gtest/gtest.h>
@@ -321,6 +322,51 @@ TEST(Requests, DifferentCallsAreNamed) {
         EXPECT_NE(text.find("all_reduce (sum) of 16 bytes"), std::string::npos) << text;
         const std::string after = error_of([&] { group.run(call, 0); });
         EXPECT_NE(after.find("is unusable"), std::string::npos) << after;
+    });
+}
+
+thread_local std::string line_of_thread;
+
+TEST(Requests, DifferentCallsAreNamedWithTheirLines) {
+    common::set_wait_hooks({.site_of_thread = [] { return line_of_thread; }});
+    as_members(2, [](Group& group, int rank) {
+        line_of_thread = "/home/x.py:" + std::to_string(10 + rank);
+        Values values(4);
+        Call call = call_of(rank == 0 ? Kind::all_reduce : Kind::barrier);
+        if (rank == 0) call.in = call.out = {span_of(values)};
+        const std::string text = error_of([&] { group.run(call, 0); });
+        for (const char* part :
+             {"rank 0 called all_reduce (sum) of 16 bytes of int32 at /home/x.py:10 (its call 1)",
+              "rank 1 called barrier at /home/x.py:11 (its call 1)"})
+            EXPECT_NE(text.find(part), std::string::npos) << text;
+    });
+    common::set_wait_hooks({});
+}
+
+TEST(Requests, AReceiveTellsOfAMessageByAnotherTag) {
+    std::atomic<bool> is_seen{false};
+    as_members(2, [&](Group& group, int rank) {
+        Values values(1);
+        const auto message = [&](Kind kind, int tag) {
+            Call call = call_of(kind, 1 - rank);
+            call.tag = tag;
+            (kind == Kind::send ? call.in : call.out) = {span_of(values)};
+            return call;
+        };
+        if (rank == 0) {
+            group.run(message(Kind::send, 1), 0);
+            while (!is_seen.load()) std::this_thread::yield();
+            group.run(message(Kind::send, 2), 0);
+            return;
+        }
+        const RequestPtr second = group.start(message(Kind::receive, 2), 0);
+        const std::string expected = "4 bytes by tag 2, while one by tag 1 is here";
+        while (group.snapshot_of(*second).details != expected) group.test(second);
+        EXPECT_EQ(group.snapshot_of(*second).missing, std::vector<int>{0});
+        EXPECT_STREQ(group.snapshot_of(*second).operation, "recv");
+        is_seen = true;
+        group.wait(second, -1);
+        group.run(message(Kind::receive, 1), 0);
     });
 }
 

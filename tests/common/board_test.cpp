@@ -186,6 +186,58 @@ TEST_F(Board, ReaderNeverSeesHalfARecord) {
     writer.join();
 }
 
+WaitCopy wait_in_group(const char* operation, HostWait how) {
+    WaitCopy values;
+    values.active = static_cast<std::uint32_t>(how);
+    copy_text(operation, values.operation);
+    copy_text("40 bytes, call 6", values.name);
+    copy_text("3", values.group);
+    values.team = team_number("3");
+    values.offset = ~std::uint64_t{0};
+    values.peer = values.missing[0] = 2;
+    values.missing[1] = -1;
+    return values;
+}
+
+TEST_F(Board, AWaitInAGroupIsShownUnlessThePeItselfWaits) {
+    board.set_state(0, PeState::running);
+    write_wait(board.entry(0).group, wait_in_group("all_reduce", HostWait::sleeps));
+    EXPECT_TRUE(board.may_all_wait());
+    EXPECT_EQ(board.doing(0).text, "all_reduce of group 3 (40 bytes, call 6), for PE 2");
+    EXPECT_EQ(board.wait_text(0).rfind("all_reduce of group 3 (40 bytes, call 6), for PE 2 (", 0), 0u);
+    wait(0, "barrier", 1);
+    EXPECT_EQ(board.doing(0).text, "barrier, for PE 1");
+}
+
+TEST_F(Board, APendingOperationOfAGroupIsNoWait) {
+    board.set_state(0, PeState::running);
+    write_wait(board.entry(0).group, wait_in_group("all_reduce", HostWait::pending));
+    const PeDoing doing = board.doing(0);
+    EXPECT_FALSE(doing.waits);
+    EXPECT_TRUE(doing.pends);
+    EXPECT_EQ(doing.text, "running, with a pending all_reduce of group 3 (40 bytes, call 6), for PE 2");
+}
+
+TEST_F(Board, AGuestThatHasEndedNeededNoFinalize) {
+    board.entry(1).is_guest = 1;
+    for (const int pe : {0, 1}) board.set_state(pe, PeState::left);
+    EXPECT_EQ(table_of(board.all_doing()),
+              "  PE 0: ended without finalize\n  PE 1: has ended\n  PE 2,3: has not called init\n");
+}
+
+TEST(TeamNumber, IsThatOfAGroupsName) {
+    EXPECT_EQ(team_number("0"), 0);
+    EXPECT_EQ(team_number("12"), 12);
+    EXPECT_EQ(team_number("mesh_dp"), 1);
+}
+
+TEST(FailureNote, LongTextIsCutAndTerminated) {
+    FailureNote note;
+    note.set(FailureNote::Kind::own, std::string(1000, 'x'));
+    EXPECT_EQ(note.kind.load(), FailureNote::Kind::own);
+    EXPECT_EQ(std::string(note.text), std::string(sizeof note.text - 1, 'x'));
+}
+
 TEST_F(Board, TableGroupsThoseThatDoTheSame) {
     for (int pe = 0; pe < 3; ++pe) board.set_state(pe, PeState::running);
     wait(0, "barrier");

@@ -524,6 +524,39 @@ TEST_F(HangCause, ASignalOfAPeThatComputes) {
     EXPECT_EQ(cause(), "PE 2 is in its own code, and PE 3 waits in wait_until on s");
 }
 
+/// A wait in a group of torch.distributed.
+void in_group(PeDoing& one, const char* group, const char* details, std::uint32_t call) {
+    common::copy_text(group, one.wait.group);
+    common::copy_text(details, one.wait.name);
+    one.wait.team = common::team_number(group);
+    one.wait.team_id = static_cast<std::uint32_t>(one.wait.team) + 7;
+    one.wait.call = call;
+}
+
+TEST_F(HangCause, ACollectiveOfAGroupForAPeThatReceives) {
+    for (const int number : {0, 1, 3}) in_group(wait(number, "barrier", {2}, "x.py:10"), "0", "call 1", 1);
+    in_group(wait(2, "recv", {0}, "x.py:9"), "0", "40 bytes by tag 0", 0);
+    EXPECT_EQ(cause(),
+              "PE 0 waits in barrier at x.py:10 (call 1) for PE 2, which waits for it in recv at x.py:9 (40 "
+              "bytes by tag 0)");
+}
+
+TEST_F(HangCause, CollectivesOfTwoGroupsInAnotherOrder) {
+    in_group(wait(0, "all_reduce", {1}, "x.py:7"), "mesh_dp", "call 1", 1);
+    for (const int number : {1, 2, 3}) in_group(wait(number, "all_reduce", {0}, "x.py:8"), "0", "call 2", 2);
+    EXPECT_EQ(
+        cause(),
+        "PE 0,1 wait for each other: PE 0 for PE 1 in all_reduce of group mesh_dp at x.py:7 (call 1), PE 1 "
+        "for PE 0 in all_reduce of group 0 at x.py:8 (call 2)");
+}
+
+TEST_F(HangCause, AMessageFromAnyRank) {
+    in_group(wait(0, "recv", {}, "x.py:6"), "0", "40 bytes by tag 0 from any rank", 0);
+    for (const int number : {1, 2, 3}) in_group(wait(number, "barrier", {0}, "x.py:9"), "0", "call 1", 1);
+    EXPECT_EQ(cause(),
+              "PE 0 waits in recv, at x.py:6, and every PE waits: none is left that could send to it");
+}
+
 TEST_F(HangCause, TheReportBeginsWithTheCauseAndThePeAtFault) {
     for (const int number : {0, 1, 3}) wait(number, "barrier", {2});
     const std::string report = report_of(doing, "what the PEs are doing", "> ");

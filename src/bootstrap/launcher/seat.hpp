@@ -1,5 +1,5 @@
-// Seat: the place of this process on the job board of its launcher, for parts of Atoll that need no init,
-// such as groups of torch.distributed.
+// Seat: the place of this process on its launcher's job board. For parts of Atoll that need no init, such as
+// groups of torch.distributed.
 #pragma once
 
 #include <atomic>
@@ -41,7 +41,7 @@ class Seat {
     int n_pes() const { return board_->view().n_pes(); }
 
     /// A wait in a group, as the board shows it in BoardEntry::group. Of several of a process one is shown. A
-    /// thread that waits replaces an operation that is pending.
+    /// waiting thread replaces a pending operation.
     class Wait {
       public:
         explicit Wait(std::shared_ptr<Seat> seat, common::HostWait how = common::HostWait::sleeps)

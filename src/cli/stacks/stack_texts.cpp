@@ -103,7 +103,7 @@ PeStacks python_stacks(const std::string& written) {
     std::string installed_site, standard_site;
     std::vector<std::vector<std::string>> threads(1);  // the first has lines before all threads
     std::size_t current = 0;
-    bool is_innermost = false;  // of the current thread
+    bool is_innermost = false;                                       // of the current thread
     bool is_current = false, is_in_pool = false, is_called = false;  // by the pool
     for (std::string line; std::getline(lines, line);) {
         if (line.empty()) continue;

@@ -9,8 +9,8 @@ namespace atl::cli {
 
 struct PeStacks {
     bool is_in_torch = false;  ///< the main thread's innermost line of Python is PyTorch's own
-    std::string text;  ///< lines, each with two spaces before it; or the reason why there is no stack
-    std::string site;  ///< place of the PE's main thread in the program; empty if unknown
+    std::string text;          ///< lines, each with two spaces before it; or the reason why there is no stack
+    std::string site;          ///< place of the PE's main thread in the program; empty if unknown
     /// Frames of the program alone, the innermost first: "step at solver.py:61". By thread, the main one
     /// first.
     std::vector<std::vector<std::string>> program;

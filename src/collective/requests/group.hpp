@@ -43,14 +43,14 @@ class Group final : public core::EndsWithJob {
     bool wait_interruptibly(const RequestPtr& request, double seconds,
                             const std::function<void()>& interrupted);
     /// The state of a pending request, for reports.
-    struct Progress {
+    struct Snapshot {
         const char* operation = "";  ///< by the name that programs call
         std::string details;         ///< "200 bytes, call 6", "40 bytes by tag 0"
         std::vector<int> missing;    ///< members that the request needs; empty if any of several may end it
         std::uint32_t call = 0;      ///< number of a collective, from 1; 0 for a message
         std::uint64_t moved = 0;     ///< changes as data move
     };
-    Progress progress_of(const Request& request);
+    Snapshot snapshot_of(const Request& request);
     /// Throws the error of a failed request.
     static void rethrow(const Request& request);
     /// Throws Error(timeout) that names the members for which a pending request waits.

@@ -40,10 +40,10 @@ RequestPtr Group::run(Call call, double timeout_s, const std::function<void()>& 
     return request;
 }
 
-Group::Progress Group::progress_of(const Request& request) {
+Group::Snapshot Group::snapshot_of(const Request& request) {
     const std::lock_guard lock(mutex_);
     const Request& waited = oldest_before(request);
-    Progress now;
+    Snapshot now;
     now.operation = operation_of(request.call);
     now.missing = missing(waited);
     if (request.call.is_message()) {

@@ -263,8 +263,8 @@ std::string Messages::details(const Request& request) {
     return text;
 }
 
-/// Messages of a sender that it may have meant for the receive that waits: by another tag, or to another
-/// member that does not receive them.
+/// Messages of a sender that may be meant for the waiting receive: by another tag, or to another member,
+/// which does not receive them.
 std::string Messages::others_of(int sender) {
     for (const Early& early : incoming_[std::size_t(sender)].earlier)
         return ", while one by tag " + std::to_string(early.tag) + " is here";

@@ -20,7 +20,7 @@ class Mismatch {
     bool lacks_site() const { return until_ns_ != 0 && !is_placed_; }
     void set_site(const std::string& site, const Rounds::Difference& difference);
     /// The sentence for a launcher, by numbers of PEs: "PE 1 called barrier at x.py:9 as call 6 of group 0,
-    /// where PE 0,2 called …". Each list has the members that are known to have made the call.
+    /// where …". Each list has the members that are known to have made the call.
     std::string sentence(const Rounds::Difference& difference, const std::vector<int>& like_mine,
                          const std::vector<int>& like_theirs) const;
 

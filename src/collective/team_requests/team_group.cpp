@@ -1,4 +1,4 @@
-#include "collective/requests/team_group.hpp"
+#include "collective/team_requests/team_group.hpp"
 
 #include "collective/requests/request_wait.hpp"
 #include "common/log.hpp"

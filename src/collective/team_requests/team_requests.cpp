@@ -5,7 +5,7 @@
 
 #include "collective/arguments.hpp"
 #include "collective/requests/request_wait.hpp"
-#include "collective/requests/team_group.hpp"
+#include "collective/team_requests/team_group.hpp"
 #include "common/clock.hpp"
 
 #include <algorithm>
