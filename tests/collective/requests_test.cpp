@@ -350,7 +350,8 @@ TEST(Requests, AReceiveTellsOfAMessageByAnotherTag) {
         const auto message = [&](Kind kind, int tag) {
             Call call = call_of(kind, 1 - rank);
             call.tag = tag;
-            (kind == Kind::send ? call.in : call.out) = {span_of(values)};
+            auto& data = kind == Kind::send ? call.in : call.out;
+            data.push_back(span_of(values));
             return call;
         };
         if (rank == 0) {
