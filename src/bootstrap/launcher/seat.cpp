@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "atoll/error.hpp"

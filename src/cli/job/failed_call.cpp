@@ -201,14 +201,34 @@ std::string differing_last_call(const common::BoardView& board, int pe) {
     return {};
 }
 
+namespace {
+
+/// " as call 6 of group 0, where ", of a sentence on calls that differ; else empty.
+std::string_view place_in(std::string_view sentence) {
+    constexpr std::string_view end = ", where ";
+    const std::size_t from = sentence.find(" as call "), to = sentence.find(end);
+    return from == std::string_view::npos || to < from ? std::string_view()
+                                                       : sentence.substr(from, to + end.size() - from);
+}
+
+}  // namespace
+
 std::string failed_group(const common::BoardView& board, int pe) {
     using Kind = common::FailureNote::Kind;
     const auto kind_of = [&](int of) { return board.entry(of).failure.kind.load(std::memory_order_acquire); };
     if (kind_of(pe) == Kind::none) return {};
-    // The PE that found the failure tells most of it.
-    for (int other = 0; kind_of(pe) == Kind::of_others && other < board.n_pes(); ++other)
-        if (kind_of(other) == Kind::own) return board.entry(other).failure.text;
-    return board.entry(pe).failure.text;
+    std::string text = board.entry(pe).failure.text;
+    bool is_own = kind_of(pe) == Kind::own;
+    for (int other = 0; other < board.n_pes(); ++other) {
+        if (kind_of(other) != Kind::own) continue;
+        const std::string_view theirs = board.entry(other).failure.text;
+        // A PE that found the failure later knows of more PEs in the same calls.
+        const bool is_same = !place_in(text).empty() && place_in(text) == place_in(theirs);
+        if (is_own && !(is_same && theirs.size() > text.size())) continue;
+        text = theirs;
+        is_own = true;
+    }
+    return text;
 }
 
 std::optional<EndedPe> ended_pe_of(std::string_view error) {
