@@ -238,11 +238,16 @@ def summand(values: Any, dtype: np.dtype[Any], library: _libraries.Library = _li
 
     Raises
     ------
+    OverflowError
+        If an integer of Python does not fit the dtype.
     TypeError
         If they are not.
     """
+    values = _numbers(values, dtype) if not hasattr(values, "dtype") and not library.takes(values) else values
     given = library.array(values)
     was = library.dtype(given)
+    if was.kind not in "iufcb":
+        raise TypeError(f"values of {was} cannot be added; expected numbers.")
     if was == dtype:
         return given
     converted = library.cast(given, dtype)
@@ -252,6 +257,25 @@ def summand(values: Any, dtype: np.dtype[Any], library: _libraries.Library = _li
     raise TypeError(
         f"values of {was} cannot be added to elements of {dtype} without loss; convert them first."
     )
+
+
+def multiplied(value: Any, scale: Any) -> Any:
+    """Return the product of two operands on the host; integers of Python stay exact."""
+    if isinstance(value, int) and isinstance(scale, int):
+        return value * scale
+    factors = [each for each in (value, scale) if not isinstance(each, int)]
+    if any(np.asarray(each).dtype.kind not in "iufcb" for each in factors):
+        raise TypeError(f"a.accumulate(): {value!r:.40} times {scale!r:.40}: expected numbers.")
+    return np.multiply(value, scale)
+
+
+def _numbers(values: Any, dtype: np.dtype[Any]) -> Any:
+    """Return numbers of Python as an array: integers in the dtype, where it has them."""
+    given = np.asarray(values)
+    if given.dtype.kind == "O" and not all(isinstance(value, int) for value in given.flat):
+        raise TypeError(f"values of {type(values).__name__} cannot be added; expected numbers.")
+    is_whole = given.dtype.kind in "iu" and dtype.kind in "iu"
+    return np.asarray(values, dtype) if is_whole or given.dtype.kind == "O" else given
 
 
 def wrapped(given: Any, length: int, library: _libraries.Library = _libraries.HOST) -> Any:

@@ -16,7 +16,7 @@ from ._functions._moves import select
 from ._layout import Box
 from ._parts import Parts, key_of
 from ._updates._atomic import accumulate
-from ._updates._chosen import has_arrays, put_chosen, without_masks
+from ._updates._chosen import has_arrays, has_new_axes, put_chosen, without_masks
 
 if TYPE_CHECKING:
     from ._array import DistArray
@@ -35,9 +35,19 @@ class Boxes(Parts):
             self._refuse_field(key)
         if isinstance(key, Parts):
             return select(_array(self), _array(key))
+        if not has_arrays(key) and has_new_axes(key):
+            return self._with_new_axes(key)
         found = self.at[without_masks(key, self.shape)].get() if has_arrays(key) else self._get(key)
         # Else a[0][1] = 5 would change a copy, and be lost.
         return read_only(found) if isinstance(found, np.ndarray) else found
+
+    def _with_new_axes(self, key: Any) -> Any:
+        keys = key if isinstance(key, tuple) else (key,)
+        found = self[tuple(each for each in keys if each is not None)]
+        # Integers leave no axis in what was found.
+        rest = [each for each in keys if each is None or each is ... or isinstance(each, slice)]
+        axes = tuple(slice(None) if isinstance(each, slice) else each for each in rest)
+        return read_only(np.asarray(found)[axes]) if self._library is _libraries.HOST else found[axes]
 
     def _refuse_field(self, name: str) -> NoReturn:
         names = self.dtype.names
@@ -56,6 +66,8 @@ class Boxes(Parts):
             self._refuse_field(key)
         elif has_arrays(key):
             self.at[without_masks(key, self.shape)].set(value)
+        elif has_new_axes(key):
+            raise IndexError("a[key] = value: the key has None; leave it out, and give value that shape.")
         else:
             self._put(key, value)
 
@@ -201,7 +213,8 @@ class Boxes(Parts):
     def _accumulate(self, box: Any, value: Any, scale: Any, op: str) -> None:
         """Combine a box with values that the quick form does not take."""
         _replicated.refuse_updates("accumulate", self)
-        if op == "sum" and not isinstance(scale, str) and self._library is _libraries.HOST:
+        is_quick = op == "sum" and isinstance(value, np.ndarray) and value.dtype.kind in "iufcb"
+        if is_quick and not isinstance(scale, str) and self._library is _libraries.HOST:
             # A copy, because the values may lie in the box, whose elements change meanwhile.
             is_plain = isinstance(scale, int) and scale == 1
             values = np.array(value) if is_plain else np.multiply(value, scale)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 
@@ -35,7 +37,9 @@ class Allocation:
         self._owner = raw if span is None else memory_of(span)  # it knows if the memory exists
         self._is_freed = False
 
-    def __del__(self) -> None:
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if is_finalizing():  # modules lose their names one by one
+            return
         if self.span is None and not self._is_freed and not self.library.on_gpu:
             _dropped.note_drop(self.block.nbytes)
 

@@ -139,7 +139,9 @@ PyObject* add_in_blocks_body(const Arguments<6>& a) {
     }
     ctx.route(extent.low, extent.bytes, static_cast<int>(blocks.owner(numbers[0])));
     Block* const block = block_of(dst);
-    const bool is_alone = ctx.job().n_pes() == 1 && block != nullptr;
+    // An atomic operation of another thread closes the lock only of a block that is noted.
+    const bool is_alone =
+        ctx.job().n_pes() == 1 && block != nullptr && __atomic_load_n(&block->added_to, __ATOMIC_ACQUIRE);
     if (!is_alone) use_atomics_on(block);
     const auto loop = [&]<class T>(T*) {
         if (reinterpret_cast<std::uintptr_t>(blocks.data) % sizeof(T) != 0)

@@ -35,7 +35,8 @@ std::string stacks_of_places(const common::BoardView& board, const std::vector<c
     std::vector<std::vector<int>> places = common::places_of(doing, first);
     std::erase_if(places, [&](const std::vector<int>& pes) {
         const common::PeDoing& one = doing[static_cast<std::size_t>(pes.front())];
-        return one.state != common::PeState::running || one.process == 'T' ||
+        const bool has_not_answered = !one.waits && one.site.empty();
+        return has_not_answered || one.state != common::PeState::running || one.process == 'T' ||
                one.process == common::silent_process ||
                board.entry(pes.front()).pid.load() == common::pid_elsewhere;
     });

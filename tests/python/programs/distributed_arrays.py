@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import operator
 import pickle
 import random
 import sys
@@ -15,6 +16,7 @@ import atoll
 import numpy as np
 from atoll import arrays
 from atoll.arrays import DistArray, _makers
+from checks import raises
 from distributed import check, equal, main, refused, some_array
 from distributed_boxes import some_box
 
@@ -64,6 +66,23 @@ def accumulation_and_atomic_elements_lose_nothing(rng: random.Random) -> None:
 
 
 @check
+def new_axes_are_read(rng: random.Random) -> None:
+    whole = np.arange(12.0).reshape(3, 4)
+    a = arrays.from_array(whole)
+    atoll.barrier_all()
+    for key in (
+        None,
+        (slice(None), None),
+        (None, 1, ..., None),
+        (2, None, 3),
+        (..., None, slice(None, None, 2)),
+    ):
+        equal(a[key], whole[key])
+    raises(IndexError, lambda: operator.setitem(a, (None, 0), 1.0))
+    atoll.barrier_all()
+
+
+@check
 def accumulation_converts_values(rng: random.Random) -> None:
     c = arrays.zeros((6, 4), "c16")
     atoll.barrier_all()
@@ -74,6 +93,18 @@ def accumulation_converts_values(rng: random.Random) -> None:
     wanted[1:5, ::2] = np.array([2j, 5j]) * atoll.n_pes()
     wanted[0, 1] = (3 - 1j) * atoll.n_pes()
     equal(c.to_numpy(), wanted)
+    i, f = arrays.zeros(4, "i4"), arrays.zeros(4)
+    for value, scale in ((2**31, 1), ([1, -(2**31) - 1], 1), (2**70, 1), (2**16, 2**16)):
+        raises(OverflowError, lambda value=value, scale=scale: i.accumulate(slice(0, 2), value, scale))
+    raises(OverflowError, lambda: i.at[[2]].add(2**33 + 1))
+    for value in ("x", None, [None]):
+        raises(TypeError, lambda value=value: f.accumulate(0, value))
+        raises(TypeError, lambda value=value: f.accumulate(0, value, 2))
+    f.accumulate(0, 1, 2**70)
+    f.accumulate(slice(1, 3), [1, 2], 0.5)
+    atoll.barrier_all()
+    equal(f.to_numpy(), np.array([2.0**70, 0.5, 1, 0]) * atoll.n_pes())
+    equal(i.to_numpy(), np.zeros(4, "i4"))
 
 
 @check
@@ -354,7 +385,7 @@ def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
         (lambda: a[1, 2, 3], "3 indices for an array of 2 axes"),
         (lambda: a[4], "index 4 is out of bounds for axis 0 with size 4"),
         (lambda: a.get([1, 2]), "a[...] and a.at[...] take arrays"),
-        (lambda: a[None], "not NoneType"),
+        (lambda: operator.setitem(a, None, 1), "leave it out"),
         (lambda: a.at[1, 2, 3], "3 indices for an array of 2 axes"),
         (lambda: a.at[1, 9], "index 9 is out of bounds"),
         (lambda: a.put(0, np.ones(4)), "does not broadcast to the box, (5,)"),

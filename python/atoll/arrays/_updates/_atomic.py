@@ -10,7 +10,7 @@ import numpy as np
 import atoll
 
 from .. import _libraries
-from .._at import summand
+from .._at import multiplied, summand
 from .._layout import numbers_in
 
 if TYPE_CHECKING:
@@ -42,8 +42,12 @@ def accumulate(
         raise ValueError(f"a.accumulate(op={op!r}): expected one of {', '.join(OPS)}.")
     wanted, its = array._layout.box(box), array._library
     _require(array, op)
-    scaled = np.multiply(value, scale) if its is _libraries.HOST else its.array(value) * scale
-    converted = summand(scaled, array.dtype, its)
+    is_plain = isinstance(scale, int) and scale == 1
+    if its is not _libraries.HOST:
+        value = its.array(value) * scale
+    elif not is_plain:
+        value = multiplied(value, scale)
+    converted = summand(value, array.dtype, its)
     if op == "sum" and its is _libraries.HOST and array._add(box, np.asarray(converted)):
         return
     given = fitted("a.accumulate()", converted, wanted, its)

@@ -21,6 +21,11 @@ def has_arrays(key: Any) -> bool:
     return any(isinstance(k, list) or (hasattr(k, "dtype") and getattr(k, "ndim", 0) > 0) for k in keys)
 
 
+def has_new_axes(key: Any) -> bool:
+    """True for an index expression with None, which is numpy.newaxis."""
+    return key is None or (isinstance(key, tuple) and any(each is None for each in key))
+
+
 def without_masks(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     """Return an index expression with the indices that masks of NumPy choose in place of the masks.
 

@@ -134,7 +134,10 @@ PyObject* put(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* nam
     });
 }
 
-bool is_one(PyObject* scale) { return PyLong_CheckExact(scale) && PyLong_AsLong(scale) == 1; }
+bool is_one(PyObject* scale) {
+    int overflow = 0;
+    return PyLong_CheckExact(scale) && PyLong_AsLongAndOverflow(scale, &overflow) == 1;
+}
 bool is_sum(PyObject* op) { return PyUnicode_Check(op) && PyUnicode_CompareWithASCIIString(op, "sum") == 0; }
 
 PyObject* accumulate(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) noexcept {
@@ -323,38 +326,38 @@ ShapeMismatch
 Combine a box with `scale * value`, each element atomically: by default add.
 
 Not collective. PEs that combine with the same element at once lose nothing. Visible to other PEs after a
-barrier.
-Of complex numbers each part is added atomically.
+barrier. Of complex numbers each part is added atomically.
 
 If all PEs of the team share memory, sums are plain additions under a lock of the owner's part. The first
-`fetch_add`,
-`at[...].add`, other `op` or `device()` ends that, also for arrays in the same reserved memory. All PEs then
-add by
-atomic operations, which take several times as long.
+`fetch_add`, `at[...].add`, other `op` or `device()` ends that, also for arrays in the same reserved memory.
+All PEs then add by atomic operations, which take several times as long.
+
+A wait for the lock ends by an error if the job ends or by Ctrl-C. Then a part of a large box may be added.
 
 Parameters
 ----------
 box
-        What indexing takes. Meanwhile no PE writes there by `put` or an assignment.
+    What indexing takes. Meanwhile no PE writes there by `put` or an assignment.
 value
-        A number or an array that broadcasts to the box's shape.
+    A number or an array that broadcasts to the box's shape.
 scale
-        A number.
+    A number. With another one than 1 the values are copied.
 op
-        "sum", "prod", "min", "max"; of integers also "and", "or", "xor". All but "sum" go element by
-    element.
+    "sum", "prod", "min", "max"; of integers also "and", "or", "xor". All but "sum" go element by element.
 
 Raises
 ------
 DtypeMismatch
-        If this dtype is not an integer of 32 or 64 bits, float32 or float64; for sums on hosts also
-    complex64, complex128.
+    If this dtype is not an integer of 32 or 64 bits, float32 or float64; for sums on hosts also complex64 and
+    complex128.
+OverflowError
+    If an integer of Python does not fit this dtype. Integers of arrays wrap, as in NumPy.
 TypeError
-        If the values are not of this kind of numbers, such as 1.5 for integers.
+    If the values are not of this kind of numbers, such as 1.5 for integers.
 ValueError
-        If the operation is unknown.
+    If the operation is unknown.
 Unsupported
-        If the array is on GPUs, and the operation is not "sum".)"},
+    If the array is on GPUs, and the operation is not "sum".)"},
     {"_place", with_keywords(place), METH_FASTCALL | METH_KEYWORDS,
      "_place($self, rows, memory, team, me, copies=None)\n--\n\n"
      "Set the layout (Layout.rows), this PE's block (None on GPUs), the team, this PE's number there, and "
