@@ -197,13 +197,15 @@ class Operations:
         return _moves.reshape(this, left or [1])
 
     @collective(on_gpus=True, on_copies=True)
-    def sort(self, axis: int = -1) -> None:
+    def sort(self, axis: int = -1, kind: str | None = None) -> None:
         """Sort the elements along an axis in place. Collective; `numpy.sort(a)` makes another array.
 
         Parameters
         ----------
         axis
             One axis.
+        kind
+            As NumPy's. Every kind has the same result.
 
         Raises
         ------
@@ -220,13 +222,15 @@ class Operations:
         this.local[...] = ordered.local
         _current.barrier()
 
-    def argsort(self, axis: int | None = -1) -> DistArray:
+    def argsort(self, axis: int | None = -1, kind: str | None = None) -> DistArray:
         """Return the indices that sort the array along an axis; equal elements keep their order. Collective.
 
         Parameters
         ----------
         axis
             One axis. None: the numbers in C order, along one axis.
+        kind
+            As NumPy's. Every kind is stable.
 
         Returns
         -------
