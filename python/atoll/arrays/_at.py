@@ -85,6 +85,8 @@ class Chosen:
         """
         array, its = self._array, self._array._library
         found: Array = its.empty(self._shape, array.dtype) if out is None else out
+        if not hasattr(found, "shape"):
+            raise TypeError(f"a.at[...].get(): out is {out!r:.60}; expected an array of {self._shape}.")
         if tuple(found.shape) != self._shape or not its.is_plain(found, array.dtype):
             raise atoll.ShapeMismatch(
                 f"a.at[...].get(): out has shape {found.shape} and dtype {found.dtype}; expected a contiguous array of "

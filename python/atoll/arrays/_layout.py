@@ -390,6 +390,8 @@ def _axis_of(length: int, parts: int, kind: Any) -> Axis:
 
 
 def _halo_of(halo: int | Sequence[int | Width], axes: tuple[Axis, ...]) -> tuple[Width, ...]:
+    if isinstance(halo, (float, np.floating)):
+        raise TypeError(f"halo is {halo}; expected an integer, or a width or a pair for each axis.")
     given = [halo] * len(axes) if is_one(halo) else listed(halo)
     if len(axes) == 1 and len(given) == 2:
         given = [given]  # the pair of the only axis
