@@ -274,6 +274,13 @@ int Job::run() {
         advance_end();
     }
     group_->end();
+    const int status = finish();
+    if (options_.trace_sender) options_.trace_sender->send(status);
+    return status;
+}
+
+/// Writes what is left of the output and the records. Returns the job's status.
+int Job::finish() {
     if (!output_) {
         finish_records();
         return status_;
@@ -290,10 +297,7 @@ int Job::run() {
 
 /// Writes and prints what the PEs have left on the board.
 void Job::finish_records() {
-    if (options_.join) {  // their board is not this one
-        if (options_.trace_sender) options_.trace_sender->send(status_);
-        return;
-    }
+    if (options_.join) return;  // their board is not this one
     trace_.write(board_, [this](const std::string& sentence) { say(sentence); });
     if (!settings_.stats) return;
     std::vector<common::PeStatistics> pes;

@@ -69,6 +69,7 @@ class Job {
     bool finished() const;
     int timeout_ms() const;
     void dispatch(Tag tag, std::uint32_t events);
+    int finish();
     void finish_records();
     void poll_output();
     double now() const;  ///< seconds since the start
