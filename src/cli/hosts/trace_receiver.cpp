@@ -112,7 +112,7 @@ bool TraceReceiver::handle(Host& host, bootstrap::Frame frame) const {
         case 'I':
             return answer(host, 'I', !clock_.empty() && frame.body == clock_ ? "1" : "0");
         case 'P':
-            return answer(host, 'P', Packer().number(common::now_ns()).bytes());
+            return answer(host, 'P', frame.body + Packer().number(common::now_ns()).bytes());
         case 'S':
             host.pes_ended = true;
             host.status = std::atoi(frame.body.c_str());

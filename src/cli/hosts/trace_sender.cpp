@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -16,6 +16,7 @@
 #include "bootstrap/store/store_client.hpp"
 #include "cli/hosts/trace_wire.hpp"
 #include "common/clock.hpp"
+#include "common/settings/settings.hpp"
 
 namespace atl::cli {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 /// Comparisons at the start and at the end, and those between. The quickest answer of each counts.
 constexpr int questions = 20, questions_between = 8;
 constexpr int between_ms = 10'000;
-/// The launcher is gone after this time without a sign.
+/// Of an answer, and of room for events. A launcher that pauses for longer costs the answer, or the events.
 constexpr int patience_ms = 10'000;
 
 std::vector<std::string> parts_of(const std::string& text) {
@@ -37,12 +38,14 @@ std::vector<std::string> parts_of(const std::string& text) {
     return parts;
 }
 
+/// The kernel also ends a connection whose other end reads nothing for `silence_s`.
 common::ProcessFd connect(const bootstrap::Invitation& invitation, int number, double timeout_s) {
     const std::vector<std::string> addresses = parts_of(invitation.addresses);
     bootstrap::StoreClient::Identity identity;
     identity.pe = -1 - number;
     identity.n_pes = invitation.n_pes;
     identity.secret = invitation.secret;
+    identity.silence_s = std::max(common::read_settings().peer_timeout_s, 1.5 * patience_ms / 1000);
     bootstrap::StoreClient client(bootstrap::connect_to_any(addresses, invitation.port),
                                   bootstrap::places_text(addresses, invitation.port), identity, timeout_s);
     return client.take_connection();
@@ -68,7 +71,7 @@ TraceSender::TraceSender(const bootstrap::Invitation& invitation, int number, do
     reader_.append(bootstrap::greeting.data(), bootstrap::greeting.size());
     if (!send_frame('I', common::clock_identity())) return;
     const std::optional<bootstrap::Frame> answer = next_frame();
-    has_own_clock_ = answer && answer->body != "1";
+    has_own_clock_ = !answer || answer->body != "1";
     measure(questions);
     if (has_own_clock_) measuring_ = std::make_unique<common::QuietThread>([this] { measure_often(); });
 }
@@ -86,23 +89,26 @@ void TraceSender::measure(int count) {
     if (sample.there_ns != 0) samples_.push_back(sample);
 }
 
-/// The launcher's time; 0 if it does not answer.
+/// The launcher's time; 0 if it does not answer in time. Its answer may come later, before the next one's.
 std::uint64_t TraceSender::ask() {
-    std::uint64_t time_ns = 0;
-    if (!send_frame('P')) return 0;
-    const std::optional<bootstrap::Frame> answer = next_frame();
-    if (answer && answer->body.size() == sizeof time_ns)
-        std::memcpy(&time_ns, answer->body.data(), sizeof time_ns);
-    return time_ns;
+    const std::uint64_t number = ++asked_;
+    if (!send_frame('P', Packer().number(number).bytes())) return 0;
+    while (const std::optional<bootstrap::Frame> answer = next_frame()) {
+        Unpacker bytes(answer->body);
+        if (answer->type == 'P' && bytes.number<std::uint64_t>() == number)
+            return bytes.number<std::uint64_t>();
+    }
+    return 0;
 }
 
+/// False after the time of patience, and when the thread that compares the clocks is to stop.
 bool TraceSender::wait_for(short events) const {
-    pollfd one{connection_.get(), events, 0};
+    std::array<pollfd, 2> both{{{connection_.get(), events, 0}, {stop_.fd(), POLLIN, 0}}};
     int ready = 0;
     do {
-        ready = ::poll(&one, 1, patience_ms);
+        ready = ::poll(both.data(), both.size(), patience_ms);
     } while (ready < 0 && errno == EINTR);
-    return ready > 0;
+    return ready > 0 && both[0].revents != 0;
 }
 
 bool TraceSender::send_frame(char type, const std::string& body) {
@@ -120,9 +126,9 @@ bool TraceSender::send_frame(char type, const std::string& body) {
 std::optional<bootstrap::Frame> TraceSender::next_frame() {
     while (is_open_) {
         if (std::optional<bootstrap::Frame> frame = reader_.next()) return frame;
+        if (!wait_for(POLLIN)) return std::nullopt;
         char bytes[4096];
-        const ssize_t got =
-            wait_for(POLLIN) ? ::recv(connection_.get(), bytes, sizeof bytes, MSG_DONTWAIT) : 0;
+        const ssize_t got = ::recv(connection_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
         if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         is_open_ = got > 0 && !reader_.broken();
         if (got > 0) reader_.append(bytes, static_cast<std::size_t>(got));
@@ -146,6 +152,7 @@ void TraceSender::send(int status) {
     is_sending_ = true;
     stop_.signal();
     measuring_.reset();
+    stop_.clear();
     send_frame('S', std::to_string(status));
     measure(questions);
     try {
@@ -163,7 +170,9 @@ void TraceSender::send_events() {
         convert(clock, trace);
         if (!send_pe(trace, pass)) return;
     }
-    if (send_frame('Z')) static_cast<void>(next_frame());
+    if (!send_frame('Z')) return;
+    while (const std::optional<bootstrap::Frame> answer = next_frame())
+        if (answer->type == 'Z') return;
 }
 
 }  // namespace atl::cli

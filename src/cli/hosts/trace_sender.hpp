@@ -41,6 +41,7 @@ class TraceSender {
     void measure(int count);
     std::uint64_t ask();
     bool send_frame(char type, const std::string& body = {});
+    /// Empty if none comes in time, or the connection is closed.
     std::optional<bootstrap::Frame> next_frame();
     bool wait_for(short events) const;
     void send_events();
@@ -49,6 +50,7 @@ class TraceSender {
     common::ProcessFd connection_;
     bootstrap::FrameReader reader_;
     bool is_open_ = true;
+    std::uint64_t asked_ = 0;    ///< questions so far
     bool has_own_clock_ = true;  ///< other than the launcher's
     std::vector<common::ClockSample> samples_;
     /// By inode: PEs that share memory send the same board.

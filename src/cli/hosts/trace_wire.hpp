@@ -4,7 +4,8 @@
 //
 //   agent → launcher                                 launcher → agent
 //   'I' identity of the agent's clock.               'I' "1" if it is the launcher's own clock.
-//   'P' a question for the clock.                    'P' the launcher's time (8 bytes).
+//   'P' a question for the clock: its number         'P' this number, and the launcher's time
+//       (8 bytes).                                       (8 bytes each).
 //   'S' status: the PEs have ended.
 //   'C' error of the clock in ns (8 bytes).
 //   'p' a PE: begin of its events.
