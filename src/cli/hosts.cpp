@@ -39,6 +39,7 @@ using Clock = std::chrono::steady_clock;
 
 /// The time between the end of the job and the killing of agents that have not ended.
 constexpr auto grace = std::chrono::seconds(5);
+constexpr auto kill_interval = std::chrono::seconds(1);
 /// After --timeout: the time in which PEs report where they were. Their agents allow one second for it.
 constexpr auto abort_grace = std::chrono::milliseconds(1500);
 /// Each check queries all PEs.
@@ -86,10 +87,11 @@ class HostsJob {
                 check_timeout();
                 check_stall();
             }
+            end_senders();
             if (Clock::now() >= deadline_) end_agents();
         }
         store_->end_setup();  // no PE is still connecting
-        trace_.finish(store_->came());
+        trace_.finish(store_->came(), [this] { return is_interrupted(); });
         output_.finish(LastSignals(signals_, signals_before_));
         poll_output();
         return status_ == 0 && output_.has_failed() ? 1 : status_;
@@ -163,12 +165,11 @@ class HostsJob {
         agents_.push_back(std::move(agent));
     }
 
-    /// True if agents only live for the events that they send. Then the job has ended.
-    bool only_sends() {
+    /// True if agents only live for the events that they send. Then the job has ended, and has its status.
+    bool only_sends() const {
         return std::all_of(agents_.begin(), agents_.end(),
                            [](const auto& agent) { return agent->has_status(); }) &&
-               std::any_of(agents_.begin(), agents_.end(),
-                           [&](const auto& agent) { return !agent->ended && trace_.is_coming_from(*agent); });
+               std::any_of(agents_.begin(), agents_.end(), [](const auto& agent) { return !agent->ended; });
     }
 
     bool all_ended() const {
@@ -201,18 +202,48 @@ class HostsJob {
         signalfd_siginfo info{};
         while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
             const int number = static_cast<int>(info.ssi_signo);
-            if (number == SIGCHLD || only_sends()) continue;
+            if (number == SIGCHLD) continue;
+            if (only_sends() && !(is_given_up_ && is_stuck())) {
+                if (ends_a_wait(number)) give_up_trace();
+                continue;
+            }
             if (number == SIGQUIT) {
                 print_table("what the PEs are doing");
                 continue;
             }
             for (const auto& agent : agents_)
                 if (!agent->ended) agent->tell(bootstrap::encode('S', std::to_string(number)));
-            if (number == SIGINT || number == SIGTERM || number == SIGHUP) {
+            if (ends_a_wait(number)) {
                 if (status_ == 0) status_ = 128 + number;
                 over();
             }
         }
+    }
+
+    /// Writes the trace with the events that have come.
+    void give_up_trace() {
+        is_given_up_ = true;
+        trace_.give_up();
+        for (const auto& agent : agents_) agent->end_at = Clock::now();
+    }
+
+    /// True if output waits for its reader.
+    bool is_stuck() const {
+        return std::any_of(agents_.begin(), agents_.end(),
+                           [&](const auto& agent) { return is_stuck(*agent); });
+    }
+    bool is_stuck(const Agent& agent) const {
+        return output_.is_paused(agent.output[0]) || output_.is_paused(agent.output[1]);
+    }
+
+    static bool ends_a_wait(int number) { return number == SIGINT || number == SIGTERM || number == SIGHUP; }
+
+    /// True if a signal has come that ends the wait for events. The job's status is known.
+    bool is_interrupted() const {
+        bool is_one = false;
+        for (signalfd_siginfo info{}; ::read(signals_.get(), &info, sizeof info) == sizeof info;)
+            is_one = is_one || ends_a_wait(static_cast<int>(info.ssi_signo));
+        return is_one;
     }
 
     void reap() {
@@ -223,9 +254,13 @@ class HostsJob {
     }
 
     void on_end(Agent& agent, int wait_status) {
+        hear_of_end(agent);  // it may have told just before
         agent.ended = true;
         agent.orders = common::Fd();
-        take_status(agent, WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status));
+        // An agent that has told its status may lose its connection while it sends events. That costs events.
+        if (!agent.pes_ended)
+            take_status(agent,
+                        WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status));
     }
 
     void take_status(Agent& agent, int status) {
@@ -235,12 +270,13 @@ class HostsJob {
 
     /// Agents that send events for a trace live longer than their PEs.
     void hear_of_ends() {
-        for (const auto& agent : agents_) {
-            const std::optional<int> status = agent->has_status() ? std::nullopt : trace_.status_of(*agent);
-            if (!status) continue;
-            agent->pes_ended = true;
-            take_status(*agent, *status);
-        }
+        for (const auto& agent : agents_) hear_of_end(*agent);
+    }
+    void hear_of_end(Agent& agent) {
+        const std::optional<int> status = agent.has_status() ? std::nullopt : trace_.status_of(agent);
+        if (!status) return;
+        agent.pes_ended = true;
+        take_status(agent, *status);
     }
 
     /// The job takes the status of the host whose PE failed first. The store learns later which one that is:
@@ -321,23 +357,34 @@ class HostsJob {
         deadline_ = std::min(deadline_, Clock::now() + grace);
     }
 
-    /// Closes the agents' input, which ends them and their PEs. An agent that cannot be reached is abandoned.
+    /// Ends agents that live on after their PEs and send no events any more: their hosts are gone, or ssh
+    /// hangs. The job has their status.
+    void end_senders() {
+        for (const auto& agent : agents_) {
+            if (agent->ended || !agent->pes_ended) continue;
+            const bool has_work = trace_.is_coming_from(*agent) || (is_stuck(*agent) && !is_over_);
+            if (has_work) agent->end_at = Clock::time_point::max();
+            if (!has_work) agent->end_at = std::min(agent->end_at, Clock::now() + grace);
+            if (Clock::now() < agent->end_at) continue;
+            agent->end();
+            agent->end_at = Clock::now() + kill_interval;
+        }
+    }
+
+    /// Ends the agents whose PEs have not ended, and with them these PEs. An agent that cannot be reached is
+    /// abandoned.
     void end_agents() {
-        bool one_sends = false, one_lives = false;
+        bool one_sends = false;
         for (const auto& agent : agents_) {
             if (agent->ended) continue;
-            const bool sends = trace_.is_coming_from(*agent);
-            (sends ? one_sends : one_lives) = true;
-            if (sends) continue;
-            agent->orders = common::Fd();
-            ::kill(-agent->pid, ending_ ? SIGKILL : SIGTERM);
+            one_sends = one_sends || agent->pes_ended;
+            if (agent->pes_ended) continue;
+            if (status_ == 0) status_ = timeout_status;
+            agent->end();
         }
         if (ending_ && !one_sends) output_.close_all();
-        if (one_lives || !one_sends) {
-            if (status_ == 0) status_ = timeout_status;
-            ending_ = true;
-        }
-        deadline_ = Clock::now() + std::chrono::seconds(1);
+        ending_ = true;
+        deadline_ = Clock::now() + kill_interval;
     }
 
     double seconds_since_start() const {
@@ -363,7 +410,7 @@ class HostsJob {
     std::unique_ptr<bootstrap::StoreServer> store_;
     std::vector<std::unique_ptr<Agent>> agents_;
     int status_ = 0;
-    bool is_over_ = false, ending_ = false;
+    bool is_over_ = false, ending_ = false, is_given_up_ = false;
     const Agent* first_failed_ = nullptr;
     StallWatch stall_{settings_.stall_warn_s, longest_stall_interval_s};
     SleepWatch sleep_{settings_.stall_warn_s, isatty(STDIN_FILENO) != 0, false};

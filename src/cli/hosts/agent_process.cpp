@@ -89,6 +89,12 @@ void Agent::tell(const std::string& frame) const {
     }
 }
 
+void Agent::end() {
+    orders = common::Fd();
+    ::kill(-pid, ending ? SIGKILL : SIGTERM);
+    ending = true;
+}
+
 AgentOutput start_agent(Agent& agent, const std::string& program) {
     Arguments command = words(program);
     if (command.empty()) command = {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"};

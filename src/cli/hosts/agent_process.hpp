@@ -2,6 +2,7 @@
 // `atoll agent` there.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <sys/types.h>
 
@@ -18,13 +19,18 @@ struct Agent {
     std::uint32_t output[2] = {};  ///< its streams
     bool ended = false;
     bool pes_ended = false;  ///< and perhaps still sends their events
-    int status = 0;          ///< exit status as a shell reports it, once the PEs have ended
+    bool ending = false;
+    /// The time to end it, once its PEs have ended and it sends no events any more.
+    std::chrono::steady_clock::time_point end_at = std::chrono::steady_clock::time_point::max();
+    int status = 0;  ///< exit status as a shell reports it, once the PEs have ended
 
     bool has(int pe) const { return pe >= first_pe && pe < first_pe + host.n_pes; }
     bool has_status() const { return ended || pes_ended; }
     std::string text() const;
     /// Sends a frame. No effect on an agent that has ended, as its status will tell.
     void tell(const std::string& frame) const;
+    /// Closes its input, which ends it and its PEs. Called again, it kills the process here.
+    void end();
 };
 
 /// The read ends of an agent's streams.

@@ -33,9 +33,17 @@ bool HostsTrace::is_coming_from(const Agent& agent) {
     return receiver_ && receiver_->state(agent.number).is_coming;
 }
 
-void HostsTrace::finish(const std::vector<bool>& came) try {
+void HostsTrace::give_up() {
+    if (receiver_) receiver_->give_up();
+}
+
+void HostsTrace::finish(const std::vector<bool>& came, const std::function<bool()>& is_interrupted) try {
     if (!receiver_) return;
-    receiver_->wait();
+    receiver_->wait([&] {
+        const bool is_enough = is_interrupted();
+        if (is_enough) give_up();
+        return is_enough;
+    });
     ReceivedTrace received = receiver_->take_trace(came);
     keep_order(received.trace);
     output_.write(received.trace, say_);

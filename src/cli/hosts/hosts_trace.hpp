@@ -1,6 +1,7 @@
 // The trace of a job over several hosts, in its launcher.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -27,9 +28,11 @@ class HostsTrace {
     std::optional<int> status_of(const Agent& agent);
     /// True while an agent sends events. It is not to be killed.
     bool is_coming_from(const Agent& agent);
-    /// Waits for the events that are still to come, and writes the files. `came` has the PEs that called
-    /// init.
-    void finish(const std::vector<bool>& came);
+    /// Waits for no events any more: those that came are written.
+    void give_up();
+    /// Waits for the events that are still to come, unless `is_interrupted`, and writes the files. `came` has
+    /// the PEs that called init.
+    void finish(const std::vector<bool>& came, const std::function<bool()>& is_interrupted);
 
   private:
     const TraceOutput::Say say_;

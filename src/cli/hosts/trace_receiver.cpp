@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
+#include <exception>
 #include <numeric>
 #include <optional>
 #include <thread>
@@ -76,8 +76,9 @@ void TraceReceiver::take(int host, common::ProcessFd connection) {
 }
 
 void TraceReceiver::run() {
-    std::vector<pollfd> polled;
     std::unique_lock lock(mutex_);
+    std::vector<pollfd> polled;
+    polled.reserve(1 + hosts_.size());
     while (!is_stopping_) {
         polled.assign({{wake_.fd(), POLLIN, 0}});
         for (const Host& host : hosts_) polled.push_back({host.connection.get(), POLLIN, 0});
@@ -92,19 +93,27 @@ void TraceReceiver::run() {
 
 /// Reads once, so that no host delays the answers to another for long: their time counts as error of its
 /// clock.
-void TraceReceiver::read_from(Host& host) {
+void TraceReceiver::read_from(Host& host) try {
     static thread_local std::array<char, 65536> bytes;
     const ssize_t got = ::recv(host.connection.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
     bool is_good = got > 0;
     if (is_good) host.reader.append(bytes.data(), static_cast<std::size_t>(got));
-    host.last = Clock::now();
+    bool is_question = false;
     while (is_good) {
         std::optional<bootstrap::Frame> frame = host.reader.next();
         if (!frame) break;
+        is_question = frame->type == 'P';
         is_good = handle(host, std::move(*frame));
     }
+    // Before 'S', and by questions alone, no events come nearer.
+    if (host.pes_ended && !is_question) host.last = Clock::now();
     if (!is_good || host.reader.broken()) host.connection.close();
+} catch (const std::exception&) {  // no memory is left: the job matters more than its trace
+    host.connection.close();
+    host.reader = bootstrap::FrameReader();
+    host.frames = {};
+    host.had_no_room = true;
 }
 
 bool TraceReceiver::handle(Host& host, bootstrap::Frame frame) const {
@@ -124,7 +133,7 @@ bool TraceReceiver::handle(Host& host, bootstrap::Frame frame) const {
             host.is_complete = true;
             return answer(host, 'Z', {});
         default:
-            host.bytes += frame.body.size();
+            host.bytes += sizeof frame + frame.body.size();
             host.frames.push_back(std::move(frame));
             return host.bytes <= most_bytes_ * static_cast<std::uint64_t>(host.share.n_pes);
     }
@@ -137,8 +146,8 @@ bool TraceReceiver::answer(const Host& host, char type, const std::string& body)
            static_cast<ssize_t>(frame.size());
 }
 
-bool TraceReceiver::is_coming(const Host& host) {
-    return host.connection && !host.is_complete && Clock::now() < host.last + patience;
+bool TraceReceiver::is_coming(const Host& host) const {
+    return !is_given_up_ && host.connection && !host.is_complete && Clock::now() < host.last + patience;
 }
 
 TraceReceiver::State TraceReceiver::state(int host) {
@@ -147,16 +156,22 @@ TraceReceiver::State TraceReceiver::state(int host) {
     return {one.pes_ended, one.status, one.pes_ended && is_coming(one)};
 }
 
-void TraceReceiver::wait() {
+void TraceReceiver::give_up() {
+    const std::lock_guard lock(mutex_);
+    is_given_up_ = true;
+}
+
+void TraceReceiver::wait(const std::function<bool()>& is_interrupted) {
     const auto one_is_coming = [this] {
         const std::lock_guard lock(mutex_);
-        return std::any_of(hosts_.begin(), hosts_.end(), is_coming);
+        return std::any_of(hosts_.begin(), hosts_.end(),
+                           [this](const Host& host) { return is_coming(host); });
     };
     {
         const std::lock_guard lock(mutex_);
         for (Host& host : hosts_) host.last = Clock::now();
     }
-    while (one_is_coming()) std::this_thread::sleep_for(look_again);
+    while (one_is_coming() && !is_interrupted()) std::this_thread::sleep_for(look_again);
 }
 
 ReceivedTrace TraceReceiver::take_trace(const std::vector<bool>& came) {
@@ -190,7 +205,7 @@ std::vector<PeTrace> TraceReceiver::take_events(Host& host, bool& is_good) {
 }
 
 /// Adds the PEs of a host. Those that did not call init have no events.
-void TraceReceiver::add_host(Host& host, const std::vector<bool>& came, ReceivedTrace& received) {
+void TraceReceiver::add_host(Host& host, const std::vector<bool>& came, ReceivedTrace& received) const {
     bool is_good = true;
     std::vector<PeTrace> pes = take_events(host, is_good);
     std::vector<int> without;
@@ -208,8 +223,12 @@ void TraceReceiver::add_host(Host& host, const std::vector<bool>& came, Received
     std::string why, whose = host.text();
     if (!is_good)
         why = "they came in a form that this release does not read";
+    else if (host.had_no_room)
+        why = "this launcher has no memory left for them";
     else if (!host.has_come)
         why = "its agent did not connect to this launcher for them";
+    else if (!host.is_complete && is_given_up_)
+        why = "a signal ended the wait for them";
     else if (!host.is_complete)
         why = "its agent ended, or was lost, before it had sent them";
     if (why.empty() && !without.empty()) {

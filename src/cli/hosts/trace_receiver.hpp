@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -39,8 +40,11 @@ class TraceReceiver {
         bool is_coming = false;  ///< its events are on their way
     };
     State state(int host);
-    /// Waits until each connection is complete or closed, or brings nothing for a while.
-    void wait();
+    /// Waits for no events any more.
+    void give_up();
+    /// Waits until each connection is complete or closed, or brings no events for a while. Or until
+    /// `is_interrupted` returns true; it is called often.
+    void wait(const std::function<bool()>& is_interrupted);
 
     /// The events that came. `came` has the PEs that called init. Call it once.
     ReceivedTrace take_trace(const std::vector<bool>& came);
@@ -55,9 +59,10 @@ class TraceReceiver {
         std::vector<bootstrap::Frame> frames;
         std::uint64_t bytes = 0;
         bool has_come = false, pes_ended = false, is_complete = false;
+        bool had_no_room = false;  ///< its frames were dropped
         int status = 0;
         double clock_error_ns = 0;
-        Clock::time_point last = Clock::now();
+        Clock::time_point last = Clock::now();  ///< when events came nearer
 
         std::string text() const;
     };
@@ -68,15 +73,15 @@ class TraceReceiver {
     void read_from(Host& host);
     bool handle(Host& host, bootstrap::Frame frame) const;
     static bool answer(const Host& host, char type, const std::string& body);
-    static bool is_coming(const Host& host);
+    bool is_coming(const Host& host) const;
     static std::vector<PeTrace> take_events(Host& host, bool& is_good);
-    static void add_host(Host& host, const std::vector<bool>& came, ReceivedTrace& received);
+    void add_host(Host& host, const std::vector<bool>& came, ReceivedTrace& received) const;
 
     const std::uint64_t most_bytes_;
     const std::string clock_;
     std::mutex mutex_;
     std::vector<Host> hosts_;
-    bool is_stopping_ = false;
+    bool is_stopping_ = false, is_given_up_ = false;
     common::Wake wake_;
     common::QuietThread thread_;  // last: it uses the others
 };

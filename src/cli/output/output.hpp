@@ -41,6 +41,8 @@ class Output {
     /// stream's number.
     std::uint32_t add(common::Fd source, Target target, int label = 0, bool is_asking = false);
     bool is_open(std::uint32_t stream) const { return bool(streams_[stream].source); }
+    /// True if a reader of the launcher's output keeps this stream from being read.
+    bool is_paused(std::uint32_t stream) const { return streams_[stream].is_paused; }
     Sink::Kind kind(Target target) const { return sink_of(target).kind(); }
     /// True if both targets lead to one terminal.
     bool is_one_terminal() const { return shared_ && kind(out) == Sink::Kind::terminal; }
