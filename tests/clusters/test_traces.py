@@ -40,9 +40,11 @@ def with_clocks(hosts: Hosts) -> str:
     return str(path)
 
 
-def run(hosts: Hosts, places: str, *what: str, options: tuple[str, ...] = ()) -> Done:
+def run(
+    hosts: Hosts, places: str, *what: str, options: tuple[str, ...] = (), agent: str | None = None
+) -> Done:
     command = [ATOLL, "run", "--hosts", places, "--trace", str(hosts.folder / "out.pftrace"), *options]
-    return hosts.run(0, [*command, *PROGRAM, *what], {"ATOLL_AGENT": with_clocks(hosts), **TCP})
+    return hosts.run(0, [*command, *PROGRAM, *what], {"ATOLL_AGENT": agent or with_clocks(hosts), **TCP})
 
 
 def decoded(hosts: Hosts):
@@ -136,6 +138,31 @@ def test_the_events_of_a_killed_agent_are_said_to_be_missing(make_hosts: MakeHos
     trace = decoded(hosts)
     assert {trace.pe(one.track) for one in trace.slices} == {"PE 0 (host n0)"}
     assert hosts.empty_within(20)
+
+
+@pytest.mark.parametrize("end", ["exit 255", "exit 1", "kill -TERM $$", "sleep 600"])
+def test_the_end_of_ssh_does_not_change_the_status(make_hosts: MakeHosts, end: str) -> None:
+    hosts = make_hosts(2)
+    path = hosts.folder / "bad_end.sh"
+    path.write_text(f'#!/bin/sh\n{with_clocks(hosts)} "$@"\n{end}\n')
+    path.chmod(0o755)
+    done = run(hosts, "n0:1,n1:1", agent=str(path))
+    assert (done.status, done.err) == (0, ""), done.text
+    assert sorted(decoded(hosts).processes.values()) == ["PE 0 (host n0)", "PE 1 (host n1)"]
+    assert hosts.empty_within(20)
+
+
+def test_output_that_cannot_be_written_is_the_status_with_a_trace(make_hosts: MakeHosts) -> None:
+    hosts = make_hosts(2)
+    path = hosts.folder / "deaf.sh"
+    path.write_text(f'#!/bin/sh\nexec {with_clocks(hosts)} "$@" >/dev/full\n')
+    path.chmod(0o755)
+    done = run(hosts, "n0:1,n1:1", "say", "1", agent=str(path))
+    assert done.status == 1, done.text
+    assert {decoded(hosts).pe(one.track) for one in decoded(hosts).slices} == {
+        "PE 0 (host n0)",
+        "PE 1 (host n1)",
+    }
 
 
 def test_a_vanished_host_costs_its_events_only(make_hosts: MakeHosts) -> None:

@@ -1,4 +1,4 @@
-"""Rounds of signals and barriers, for a trace. What PE `victim` does then: nothing, or it ends or waits."""
+"""Rounds of signals and barriers, for a trace. Then PE `victim` does nothing, or it ends, waits or prints."""
 
 import os
 import signal
@@ -27,8 +27,9 @@ if me == victim:
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "kill-agent":
         os.kill(os.getppid(), signal.SIGKILL)
-    if what == "wait":
+    if what in ("wait", "say"):
         print("ready", flush=True)
-    time.sleep(600)
+    if what != "say":
+        time.sleep(600)
 atoll.barrier_all()
 atoll.finalize()
