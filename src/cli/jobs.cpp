@@ -65,9 +65,8 @@ std::string no_job(int pid) {
     const std::string process = "process " + std::to_string(pid);
     if (is_launcher(pid))
         return process +
-               " has no PEs of its own: for a job over several hosts give the number of a PE of this host; "
-               "`atoll "
-               "ps` lists the jobs";
+               " has no PEs of its own: for a job over several hosts give the number of a PE of this host; " +
+               "`atoll ps` lists the jobs";
     return process + " is no `atoll run` of yours on this host, nor a PE; `atoll ps` lists the jobs";
 }
 

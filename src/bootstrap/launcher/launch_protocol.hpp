@@ -21,9 +21,8 @@
 //   'R'  Rejoin, after a goodbye "f": init again. Answered by 'R' once all PEs have asked.
 //        The answer carries the memfd of the new job's heap, still empty. Board and lifelines stay.
 //   'A'  Abort: decimal status NUL text. The launcher ends the job with that status.
-//   'J'  The job board of the PE's host, as one descriptor. Only from a PE of `atoll run --hosts` to its
-//   agent, for a
-//        trace; it sends nothing else.
+//   'J'  The job board of the PE's host, as one descriptor, for a trace.
+//        Only from a PE of `atoll run --hosts` to its agent; it sends nothing else.
 #pragma once
 
 namespace atl::bootstrap {

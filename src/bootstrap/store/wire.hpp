@@ -4,10 +4,9 @@
 //
 //   client → server                                  server → client
 //                                                    'N' the server's number, at once.
-//   'H' hello (encode_hello), with its proof.        'O' the server's proof: welcome. For an agent of `atoll
-//   run
-//                                                    --hosts` another protocol follows
-//                                                    (cli/hosts/trace_wire.hpp).
+//   'H' hello (encode_hello), with its proof.        'O' the server's proof: welcome. For an agent of
+//                                                    several hosts the protocol of
+//                                                    cli/hosts/trace_wire.hpp follows.
 //   'P' key NUL value.
 //   'G' key.                                         'V' value, once a PE has put it.
 //   'F' fence.                                       'F' once all PEs have sent equally many.
@@ -21,8 +20,8 @@
 //                                                    'E' error code NUL sentence: init of the job failed.
 //                                                    'D' "PE STATE": a PE has gone (PeState).
 //                                                    'X' "PE STATUS" NUL sentence: the job is over.
-//   'T' this PE's activity (encode_doing).           'T' a request for the PE's activity; with a body also
-//   for its calls.
+//   'T' this PE's activity (encode_doing).           'T' a request for the PE's activity.
+//                                                    With a body also for its calls.
 #pragma once
 
 #include <cstdint>
