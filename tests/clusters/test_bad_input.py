@@ -96,7 +96,7 @@ def test_two_versions_of_ucx_are_named(make_hosts: MakeHosts) -> None:
     if package is None:
         pytest.skip("there is no second UCX in build/clusters/ucx; scripts/clusters.sh installs it")
     # Set for the last PE of a host, which would not communicate with the other host at the start.
-    script = f"""case "$ATOLL_JOIN" in "1 3 "*) export ATOLL_UCX_LIBRARY={package};; esac; exec {built("multi/signals")}"""
+    script = f"""case "$ATOLL_JOIN" in "2 3 "*) export ATOLL_UCX_LIBRARY={package};; esac; exec {built("multi/signals")}"""
     done = over_hosts(make_hosts(2), "n0:2,n1:2", "sh", "-c", script, UCX_TLS="tcp,self")
     assert done.status not in (0, 124), done.text
     # The lines of two PEs may be written as one line, but each path ends at its own bracket.
@@ -108,7 +108,7 @@ def test_two_versions_of_ucx_are_named(make_hosts: MakeHosts) -> None:
 
 
 def test_ucx_that_a_hosts_last_pe_lacks_is_named(make_hosts: MakeHosts) -> None:
-    script = f"""case "$ATOLL_JOIN" in "1 3 "*) export ATOLL_UCX_LIBRARY=/no/libucp.so.0;; esac; exec {built("multi/signals")}"""
+    script = f"""case "$ATOLL_JOIN" in "2 3 "*) export ATOLL_UCX_LIBRARY=/no/libucp.so.0;; esac; exec {built("multi/signals")}"""
     done = over_hosts(make_hosts(2), "n0:2,n1:2", "sh", "-c", script, UCX_TLS="tcp,self")
     assert done.status not in (0, 124), done.text
     said = r"PE 3 \(host n1\): (?:(?!PE 3).)*not found: /no/libucp\.so\.0"

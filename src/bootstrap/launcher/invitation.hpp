@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "bootstrap/host/host_segment.hpp"
 
@@ -10,6 +11,7 @@ namespace atl::bootstrap {
 
 struct Invitation {
     static constexpr const char* variable = "ATOLL_JOIN";
+    static constexpr int version = 2;  ///< of its text, apart from the protocol of PEs on one host
 
     int pe = 0;
     int n_pes = 0;
@@ -20,6 +22,8 @@ struct Invitation {
     /// An inherited SOCK_SEQPACKET socket, to which the PE sends a packet "J" with the descriptor of its
     /// host's board; -1: the agent needs none.
     int agent = -1;
+
+    std::vector<std::string> address_list() const;
 
     /// "VERSION PE N_PES PORT SECRET ADDRESSES LOG_EVENTS LOG_MOVES AGENT"
     std::string text() const;

@@ -27,13 +27,7 @@ std::unique_ptr<Bootstrap> create_joined(const common::Settings& settings, const
     Link link;
     link.pe = invitation.pe;
     link.n_pes = invitation.n_pes;
-    std::vector<std::string> addresses(1);
-    for (const char c : invitation.addresses) {
-        if (c == ',')
-            addresses.emplace_back();
-        else
-            addresses.back() += c;
-    }
+    const std::vector<std::string> addresses = invitation.address_list();
     common::forget_join();
     if (invitation.n_pes > 1) common::flush_by_line();
     link.client = std::make_unique<StoreClient>(
