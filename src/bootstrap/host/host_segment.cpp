@@ -53,6 +53,15 @@ MappedBoard MappedBoard::create_private(int n_pes) {
 }
 
 MappedBoard MappedBoard::create_shared(int n_pes, common::Fd& fd, const BoardLogs& logs) {
+    try {
+        return create_with(n_pes, fd, logs);
+    } catch (const Error&) {  // a limit of addresses or of file sizes
+        if (logs.events == 0) throw;
+    }
+    return create_with(n_pes, fd, {});
+}
+
+MappedBoard MappedBoard::create_with(int n_pes, common::Fd& fd, const BoardLogs& logs) {
     fd = common::Fd(::memfd_create("atoll-board", MFD_CLOEXEC));
     if (!fd) throw_system("Memory for the job board could not be made (memfd_create)");
     const std::size_t bytes = BoardView::bytes(n_pes, logs.events);

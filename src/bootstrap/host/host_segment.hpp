@@ -25,7 +25,8 @@ class MappedBoard {
     /// A board of this process alone. Throws Error(system).
     static MappedBoard create_private(int n_pes);
     /// A new board in a memfd, which is returned in `fd`. This process keeps a descriptor, by which `atoll
-    /// ps` finds the board. Throws Error(system).
+    /// ps` finds the board. Without room for `logs` it has none: a job runs without a trace then. Throws
+    /// Error(system).
     static MappedBoard create_shared(int n_pes, common::Fd& fd, const BoardLogs& logs = {});
     /// Maps a board that another process made for `n_pes` PEs. Throws Error(bootstrap) if `fd` is not such a
     /// board; `whence` is the source of the descriptor, for the error's text.
@@ -42,6 +43,7 @@ class MappedBoard {
 
   private:
     MappedBoard(int fd, std::size_t bytes);
+    static MappedBoard create_with(int n_pes, common::Fd& fd, const BoardLogs& logs);
 
     void* memory_ = nullptr;
     std::size_t bytes_ = 0;

@@ -74,13 +74,6 @@ pid_t spawn(const Arguments& command, int in, int out, int err) {
 
 }  // namespace
 
-std::string Agent::text() const {
-    const std::string pes = host.n_pes == 1
-                                ? std::to_string(first_pe)
-                                : std::to_string(first_pe) + "-" + std::to_string(first_pe + host.n_pes - 1);
-    return "host " + host.name + " (PE " + pes + ")";
-}
-
 void Agent::tell(const std::string& frame) const {
     for (std::size_t done = 0; done < frame.size();) {
         const ssize_t sent = ::write(orders.get(), frame.data() + done, frame.size() - done);

@@ -3,13 +3,23 @@
 #pragma once
 
 #include <chrono>
+#include <numeric>
 #include <string>
 #include <sys/types.h>
+#include <vector>
 
 #include "cli/command/options.hpp"
 #include "common/descriptors/fd.hpp"
+#include "common/pe_ranges.hpp"
 
 namespace atl::cli {
+
+/// "host node1 (PE 0-3)"
+inline std::string text_of(const HostShare& host, int first_pe) {
+    std::vector<int> pes(static_cast<std::size_t>(host.n_pes));
+    std::iota(pes.begin(), pes.end(), first_pe);
+    return "host " + host.name + " (PE " + common::pe_ranges(pes) + ")";
+}
 
 struct Agent {
     HostShare host;
@@ -26,7 +36,7 @@ struct Agent {
 
     bool has(int pe) const { return pe >= first_pe && pe < first_pe + host.n_pes; }
     bool has_status() const { return ended || pes_ended; }
-    std::string text() const;
+    std::string text() const { return text_of(host, first_pe); }
     /// Sends a frame. No effect on an agent that has ended, as its status will tell.
     void tell(const std::string& frame) const;
     /// Closes its input, which ends it and its PEs. Called again, it kills the process here.

@@ -11,11 +11,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <exception>
-#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "cli/hosts/agent_process.hpp"
 #include "cli/hosts/trace_wire.hpp"
 #include "common/clock.hpp"
 #include "common/pe_ranges.hpp"
@@ -24,17 +24,9 @@
 namespace atl::cli {
 namespace {
 
-/// An agent that sends nothing for so long has been stopped, or its host is gone.
-constexpr auto patience = std::chrono::seconds(10);
 constexpr auto look_again = std::chrono::milliseconds(20);
 
 }  // namespace
-
-std::string TraceReceiver::Host::text() const {
-    std::vector<int> pes(static_cast<std::size_t>(share.n_pes));
-    std::iota(pes.begin(), pes.end(), first_pe);
-    return "host " + share.name + " (PE " + common::pe_ranges(pes) + ")";
-}
 
 std::vector<TraceReceiver::Host> TraceReceiver::all_of(const std::vector<HostShare>& shares) {
     std::vector<Host> hosts;
@@ -48,8 +40,10 @@ std::vector<TraceReceiver::Host> TraceReceiver::all_of(const std::vector<HostSha
     return hosts;
 }
 
-TraceReceiver::TraceReceiver(const std::vector<HostShare>& hosts, std::uint64_t most_bytes)
+TraceReceiver::TraceReceiver(const std::vector<HostShare>& hosts, std::uint64_t most_bytes,
+                             std::chrono::milliseconds patience)
     : most_bytes_(most_bytes),
+      patience_(patience),
       clock_(common::clock_identity()),
       hosts_(all_of(hosts)),
       thread_([this] { run(); }) {}
@@ -129,6 +123,9 @@ bool TraceReceiver::handle(Host& host, bootstrap::Frame frame) const {
         case 'C':
             host.clock_error_ns = Unpacker(frame.body).number<double>();
             return true;
+        case 'N':
+            host.without_room.insert(Unpacker(frame.body).number<int>());
+            return host.without_room.size() <= static_cast<std::size_t>(host.share.n_pes);
         case 'Z':
             host.is_complete = true;
             return answer(host, 'Z', {});
@@ -147,7 +144,7 @@ bool TraceReceiver::answer(const Host& host, char type, const std::string& body)
 }
 
 bool TraceReceiver::is_coming(const Host& host) const {
-    return !is_given_up_ && host.connection && !host.is_complete && Clock::now() < host.last + patience;
+    return !is_given_up_ && host.connection && !host.is_complete && Clock::now() < host.last + patience_;
 }
 
 TraceReceiver::State TraceReceiver::state(int host) {
@@ -208,10 +205,11 @@ std::vector<PeTrace> TraceReceiver::take_events(Host& host, bool& is_good) {
 void TraceReceiver::add_host(Host& host, const std::vector<bool>& came, ReceivedTrace& received) const {
     bool is_good = true;
     std::vector<PeTrace> pes = take_events(host, is_good);
-    std::vector<int> without;
+    std::vector<int> without, without_room;
     for (int pe = host.first_pe; pe < host.first_pe + host.share.n_pes; ++pe) {
         if (std::any_of(pes.begin(), pes.end(), [&](const PeTrace& one) { return one.pe == pe; })) continue;
-        if (came[static_cast<std::size_t>(pe)]) without.push_back(pe);
+        if (came[static_cast<std::size_t>(pe)])
+            (host.without_room.contains(pe) ? without_room : without).push_back(pe);
         pes.emplace_back().pe = pe;
         pes.back().log.texts.emplace_back();
     }
@@ -220,7 +218,7 @@ void TraceReceiver::add_host(Host& host, const std::vector<bool>& came, Received
         pe.host = host.share.name;
         received.trace.pes.push_back(std::move(pe));
     }
-    std::string why, whose = host.text();
+    std::string why;
     if (!is_good)
         why = "they came in a form that this release does not read";
     else if (host.had_no_room)
@@ -231,13 +229,20 @@ void TraceReceiver::add_host(Host& host, const std::vector<bool>& came, Received
         why = "a signal ended the wait for them";
     else if (!host.is_complete)
         why = "its agent ended, or was lost, before it had sent them";
-    if (why.empty() && !without.empty()) {
-        why =
+    const auto add = [&](const std::string& of, const std::string& because) {
+        received.missing.push_back("the trace lacks events of " + of + ": " + because);
+    };
+    const auto of_some = [&](const std::vector<int>& some) {
+        return "PE " + common::pe_ranges(some) + " (host " + host.share.name + ")";
+    };
+    if (!why.empty()) return add(text_of(host.share, host.first_pe), why);
+    if (!without_room.empty())
+        add(of_some(without_room),
+            "their host has no room for the logs of all PEs, whose size ATOLL_TRACE_EVENTS sets");
+    if (!without.empty())
+        add(of_some(without),
             "a program between `atoll run` and it closed its descriptors (in Python pass "
-            "subprocess.run(..., close_fds=False))";
-        whose = "PE " + common::pe_ranges(without) + " (host " + host.share.name + ")";
-    }
-    if (!why.empty()) received.missing.push_back("the trace lacks events of " + whose + ": " + why);
+            "subprocess.run(..., close_fds=False))");
 }
 
 }  // namespace atl::cli

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,10 @@ struct ReceivedTrace {
 
 class TraceReceiver {
   public:
-    /// `most_bytes` bounds what an agent sends for each of its PEs.
-    TraceReceiver(const std::vector<HostShare>& hosts, std::uint64_t most_bytes);
+    /// `most_bytes` bounds what an agent sends for each of its PEs. An agent that sends nothing for
+    /// `patience` has been stopped, or its host is gone.
+    TraceReceiver(const std::vector<HostShare>& hosts, std::uint64_t most_bytes,
+                  std::chrono::milliseconds patience = std::chrono::seconds(10));
     ~TraceReceiver();
     TraceReceiver(const TraceReceiver&) = delete;
     TraceReceiver& operator=(const TraceReceiver&) = delete;
@@ -58,13 +61,12 @@ class TraceReceiver {
         bootstrap::FrameReader reader;
         std::vector<bootstrap::Frame> frames;
         std::uint64_t bytes = 0;
+        std::set<int> without_room;  ///< PEs whose log had none
         bool has_come = false, pes_ended = false, is_complete = false;
         bool had_no_room = false;  ///< its frames were dropped
         int status = 0;
         double clock_error_ns = 0;
         Clock::time_point last = Clock::now();  ///< when events came nearer
-
-        std::string text() const;
     };
     static std::vector<Host> all_of(const std::vector<HostShare>& shares);
 
@@ -78,6 +80,7 @@ class TraceReceiver {
     void add_host(Host& host, const std::vector<bool>& came, ReceivedTrace& received) const;
 
     const std::uint64_t most_bytes_;
+    const std::chrono::milliseconds patience_;
     const std::string clock_;
     std::mutex mutex_;
     std::vector<Host> hosts_;

@@ -12,6 +12,7 @@
 #include <exception>
 #include <utility>
 
+#include "atoll/error.hpp"
 #include "bootstrap/store/net_link.hpp"
 #include "bootstrap/store/store_client.hpp"
 #include "cli/hosts/trace_wire.hpp"
@@ -27,20 +28,9 @@ constexpr int between_ms = 10'000;
 /// Of an answer, and of room for events. A launcher that pauses for longer costs the answer, or the events.
 constexpr int patience_ms = 10'000;
 
-std::vector<std::string> parts_of(const std::string& text) {
-    std::vector<std::string> parts(1);
-    for (const char c : text) {
-        if (c == ',')
-            parts.emplace_back();
-        else
-            parts.back() += c;
-    }
-    return parts;
-}
-
 /// The kernel also ends a connection whose other end reads nothing for `silence_s`.
 common::ProcessFd connect(const bootstrap::Invitation& invitation, int number, double timeout_s) {
-    const std::vector<std::string> addresses = parts_of(invitation.addresses);
+    const std::vector<std::string> addresses = invitation.address_list();
     bootstrap::StoreClient::Identity identity;
     identity.pe = -1 - number;
     identity.n_pes = invitation.n_pes;
@@ -143,8 +133,13 @@ void TraceSender::add_board(int pe, const common::Fd& fd) {
     try {
         if (!boards_.contains(inode))
             boards_.emplace(inode, bootstrap::MappedBoard::adopt(fd.get(), n_pes_, "from a PE"));
-        if (boards_.at(inode).view().header().log_events != 0) board_of_[pe] = inode;
-    } catch (const std::exception&) {  // another program's descriptor
+        if (boards_.at(inode).view().header().log_events != 0)
+            board_of_[pe] = inode;
+        else
+            without_room_.insert(pe);
+    } catch (const Error& error) {  // it may also be another program's descriptor
+        if (error.code() == ErrorCode::system) without_room_.insert(pe);
+    } catch (const std::exception&) {  // no memory is left
     }
 }
 
@@ -165,6 +160,7 @@ void TraceSender::send_events() {
     const common::ClockMap clock(samples_);
     send_frame('C', Packer().number(clock.error_ns()).bytes());
     const auto pass = [this](char type, const std::string& body) { return send_frame(type, body); };
+    for (const int pe : without_room_) send_frame('N', Packer().number(pe).bytes());
     for (const auto& [pe, inode] : board_of_) {
         PeTrace trace = trace_of_pe(boards_.at(inode).view(), pe);
         convert(clock, trace);

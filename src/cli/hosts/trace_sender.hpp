@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,7 @@ class TraceSender {
     /// By inode: PEs that share memory send the same board.
     std::map<std::uint64_t, bootstrap::MappedBoard> boards_;
     std::map<int, std::uint64_t> board_of_;  ///< by PE
+    std::set<int> without_room_;  ///< PEs whose board has no logs, or is too large for this process
     std::atomic<bool> is_sending_{false};
     common::Wake stop_;
     std::unique_ptr<common::QuietThread> measuring_;  ///< uses the connection until send()

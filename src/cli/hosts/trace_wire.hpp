@@ -8,6 +8,8 @@
 //       (8 bytes).                                       (8 bytes each).
 //   'S' status: the PEs have ended.
 //   'C' error of the clock in ns (8 bytes).
+//   'N' a PE (4 bytes) whose host has no room for
+//       its log.
 //   'p' a PE: begin of its events.
 //   'e' events of this PE.    't' titles of its kernels' tracks.    'k' slices of them.
 //   'Z' that was all.                                'Z' it has come.
