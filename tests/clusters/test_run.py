@@ -90,8 +90,8 @@ def test_a_status_is_the_jobs(make_hosts: MakeHosts) -> None:
 
 
 def test_a_host_that_is_none(make_hosts: MakeHosts, pe: str) -> None:
-    done = run(make_hosts(2), "--hosts", "n0:2,nowhere:2", pe)
-    assert done.status == 255 and "host nowhere (PE 2,3)" in done.err and "could not reach it" in done.err, (
+    done = run(make_hosts(2), "--hosts", "n0:2,nowhere:3", pe)
+    assert done.status == 255 and "host nowhere (PE 2-4)" in done.err and "could not reach it" in done.err, (
         done.text
     )
 

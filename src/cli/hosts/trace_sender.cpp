@@ -25,7 +25,8 @@ namespace {
 /// Comparisons at the start and at the end, and those between. The quickest answer of each counts.
 constexpr int questions = 20, questions_between = 8;
 constexpr int between_ms = 10'000;
-/// Of an answer, and of room for events. A launcher that pauses for longer costs the answer, or the events.
+/// The time for an answer, and for room for events. A launcher that pauses for longer costs the answer, or
+/// the events.
 constexpr int patience_ms = 10'000;
 
 /// The kernel also ends a connection whose other end reads nothing for `silence_s`.
