@@ -132,6 +132,7 @@ inline constexpr std::string_view operation_names[] = {
     "tile_allgather",
     "sync of a grid",
     "team_init",
+    "accumulate",
 };
 
 /// Number of an operation in `operation_names`; 0 for an unlisted one.
