@@ -1,7 +1,5 @@
 #include "cli/hosts/trace_receiver.hpp"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -59,8 +57,6 @@ void TraceReceiver::take(int host, common::ProcessFd connection) {
     if (host < 0 || static_cast<std::size_t>(host) >= hosts_.size()) return;
     Host& taken = hosts_[static_cast<std::size_t>(host)];
     if (taken.has_come) return;
-    const int at_once = 1;
-    static_cast<void>(::setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once));
     taken.has_come = true;
     taken.last = Clock::now();
     taken.reader.set_limit(bootstrap::most_frame_bytes);

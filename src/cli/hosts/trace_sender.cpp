@@ -1,7 +1,5 @@
 #include "cli/hosts/trace_sender.hpp"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -42,22 +40,10 @@ common::ProcessFd connect(const bootstrap::Invitation& invitation, int number, d
     return client.take_connection();
 }
 
-/// Times of this host on the launcher's clock.
-void convert(const common::ClockMap& clock, PeTrace& pe) {
-    const auto both = [&](auto& one) {
-        one.began = clock.there_ns(one.began);
-        one.ended = clock.there_ns(one.ended);
-    };
-    std::for_each(pe.log.events.begin(), pe.log.events.end(), both);
-    std::for_each(pe.kernels.slices.begin(), pe.kernels.slices.end(), both);
-}
-
 }  // namespace
 
 TraceSender::TraceSender(const bootstrap::Invitation& invitation, int number, double timeout_s)
     : n_pes_(invitation.n_pes), connection_(connect(invitation, number, timeout_s)) {
-    const int at_once = 1;
-    static_cast<void>(::setsockopt(connection_.get(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once));
     reader_.set_limit(bootstrap::most_frame_bytes);
     reader_.append(bootstrap::greeting.data(), bootstrap::greeting.size());
     if (!send_frame('I', common::clock_identity())) return;
@@ -164,7 +150,7 @@ void TraceSender::send_events() {
     for (const int pe : without_room_) send_frame('N', Packer().number(pe).bytes());
     for (const auto& [pe, inode] : board_of_) {
         PeTrace trace = trace_of_pe(boards_.at(inode).view(), pe);
-        convert(clock, trace);
+        trace.change_times([&](std::uint64_t here_ns) { return clock.there_ns(here_ns); });
         if (!send_pe(trace, pass)) return;
     }
     if (!send_frame('Z')) return;

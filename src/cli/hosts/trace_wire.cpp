@@ -1,7 +1,9 @@
 #include "cli/hosts/trace_wire.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <iterator>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -12,111 +14,44 @@ using common::LoggedEvent;
 
 constexpr std::size_t chunk_bytes = 1 << 20;
 
-void pack(Packer& packer, const LoggedEvent& event) {
-    packer.number(event.kind)
-        .number(event.state)
-        .number(event.operation)
-        .number(event.team)
-        .number(event.call)
-        .number(event.peer)
-        .number(event.began)
-        .number(event.ended)
-        .number(event.bytes)
-        .number(event.place)
-        .number(event.value)
-        .number(event.waiting)
-        .number(event.thread)
-        .number(event.site);
+// The fields of each type in their order on the wire, for both directions. `T` is const with a Packer.
+
+template <class T, class Of>
+concept Is = std::same_as<std::remove_const_t<T>, Of>;
+
+template <class Io, class... Fields> void pass_all(Io& io, Fields&... fields) { (io.pass(fields), ...); }
+
+template <class Io, Is<LoggedEvent> T> void pass(Io& io, T& e) {
+    pass_all(io, e.kind, e.state, e.operation, e.team, e.call, e.peer, e.began, e.ended, e.bytes, e.place,
+             e.value, e.waiting, e.thread, e.site);
 }
 
-bool unpack(Unpacker& bytes, LoggedEvent& event) {
-    event.kind = bytes.number<common::EventKind>();
-    event.state = bytes.number<common::EventState>();
-    event.operation = bytes.number<std::uint16_t>();
-    event.team = bytes.number<std::uint32_t>();
-    event.call = bytes.number<std::uint32_t>();
-    event.peer = bytes.number<std::int32_t>();
-    event.began = bytes.number<std::uint64_t>();
-    event.ended = bytes.number<std::uint64_t>();
-    event.bytes = bytes.number<std::uint64_t>();
-    event.place = bytes.number<std::uint64_t>();
-    event.value = bytes.number<std::uint64_t>();
-    event.waiting = bytes.number<std::uint64_t>();
-    event.thread = bytes.number<std::uint16_t>();
-    event.site = bytes.number<std::uint16_t>();
-    return bytes.is_good() && static_cast<std::size_t>(event.kind) < std::size(common::event_names) &&
+template <class Io, Is<KernelSlice> T> void pass(Io& io, T& s) {
+    pass_all(io, s.name, s.operation, s.began, s.ended, s.bytes, s.place, s.value, s.peer, s.gpu, s.block,
+             s.track);
+}
+
+template <class Io, Is<std::string> T> void pass(Io& io, T& title) { io.pass(title); }
+
+/// Without its events, titles and slices.
+template <class Io, Is<PeTrace> T> void pass(Io& io, T& pe) {
+    pass_all(io, pe.pe, pe.pid, pe.log.dropped, pe.kernels.dropped, pe.kernels.gpu, pe.kernels.clock_error_ns,
+             pe.kernels.clock_is_assumed, pe.log.texts);
+}
+
+bool is_valid(const LoggedEvent& event) {
+    return static_cast<std::size_t>(event.kind) < std::size(common::event_names) &&
            static_cast<std::size_t>(event.state) < std::size(common::event_state_names);
 }
+bool is_valid(const PeTrace& pe) { return pe.pe >= 0; }
+template <class Item> bool is_valid(const Item&) { return true; }
 
-void pack(Packer& packer, const KernelSlice& slice) {
-    packer.text(slice.name)
-        .number(slice.operation)
-        .number(slice.began)
-        .number(slice.ended)
-        .number(slice.bytes)
-        .number(slice.place)
-        .number(slice.value)
-        .number(slice.peer)
-        .number(slice.gpu)
-        .number(slice.block)
-        .number(slice.track);
-}
-
-bool unpack(Unpacker& bytes, KernelSlice& slice) {
-    slice.name = bytes.text();
-    slice.operation = bytes.number<std::uint16_t>();
-    slice.began = bytes.number<std::uint64_t>();
-    slice.ended = bytes.number<std::uint64_t>();
-    slice.bytes = bytes.number<std::uint64_t>();
-    slice.place = bytes.number<std::uint64_t>();
-    slice.value = bytes.number<std::uint64_t>();
-    slice.peer = bytes.number<std::int32_t>();
-    slice.gpu = bytes.number<std::int32_t>();
-    slice.block = bytes.number<std::uint32_t>();
-    slice.track = bytes.number<std::uint32_t>();
-    return bytes.is_good();
-}
-
-void pack(Packer& packer, const std::string& title) { packer.text(title); }
-
-bool unpack(Unpacker& bytes, std::string& title) {
-    title = bytes.text();
-    return bytes.is_good();
-}
-
-void pack(Packer& packer, const std::vector<std::string>& texts) {
-    packer.number(static_cast<std::uint32_t>(texts.size()));
-    for (const std::string& text : texts) packer.text(text);
-}
-
-void unpack(Unpacker& bytes, std::vector<std::string>& texts) {
-    for (auto left = bytes.number<std::uint32_t>(); left > 0 && bytes.is_good(); --left)
-        texts.push_back(bytes.text());
-}
-
-std::string head_of(const PeTrace& pe) {
-    Packer packer;
-    packer.number(pe.pe).number(pe.pid).number(pe.log.dropped).number(pe.kernels.dropped);
-    packer.number(pe.kernels.gpu)
-        .number(pe.kernels.clock_error_ns)
-        .number(std::uint8_t{pe.kernels.clock_is_assumed});
-    pack(packer, pe.log.texts);
-    return packer.bytes();
-}
-
-bool add_head(const std::string& body, std::vector<PeTrace>& pes) {
-    Unpacker bytes(body);
-    PeTrace pe;
-    pe.pe = bytes.number<int>();
-    pe.pid = bytes.number<int>();
-    pe.log.dropped = bytes.number<std::uint64_t>();
-    pe.kernels.dropped = bytes.number<std::uint64_t>();
-    pe.kernels.gpu = bytes.number<int>();
-    pe.kernels.clock_error_ns = bytes.number<std::uint64_t>();
-    pe.kernels.clock_is_assumed = bytes.number<std::uint8_t>() != 0;
-    unpack(bytes, pe.log.texts);
-    if (!bytes.is_good() || pe.pe < 0) return false;
-    pes.push_back(std::move(pe));
+/// Reads the next item, and adds it. False if it is malformed.
+template <class Item> bool add_next(Unpacker& bytes, std::vector<Item>& items) {
+    Item item;
+    pass(bytes, item);
+    if (!bytes.is_good() || !is_valid(item)) return false;
+    items.push_back(std::move(item));
     return true;
 }
 
@@ -125,30 +60,30 @@ bool send_all(const std::vector<Item>& items, char type,
               const std::function<bool(char, const std::string&)>& send) {
     for (std::size_t i = 0; i < items.size();) {
         Packer packer;
-        for (; i < items.size() && packer.bytes().size() < chunk_bytes; ++i) pack(packer, items[i]);
+        for (; i < items.size() && packer.bytes().size() < chunk_bytes; ++i) pass(packer, items[i]);
         if (!send(type, packer.bytes())) return false;
     }
     return true;
 }
 
 template <class Item> bool add_all(const std::string& body, std::vector<Item>& items) {
-    for (Unpacker bytes(body); !bytes.at_end();) {
-        Item item;
-        if (!unpack(bytes, item)) return false;
-        items.push_back(std::move(item));
-    }
+    for (Unpacker bytes(body); !bytes.at_end();)
+        if (!add_next(bytes, items)) return false;
     return true;
 }
 
 }  // namespace
 
 bool send_pe(const PeTrace& pe, const std::function<bool(char, const std::string&)>& send) {
-    return send('p', head_of(pe)) && send_all(pe.log.events, 'e', send) &&
+    Packer head;
+    pass(head, pe);
+    return send('p', head.bytes()) && send_all(pe.log.events, 'e', send) &&
            send_all(pe.kernels.titles, 't', send) && send_all(pe.kernels.slices, 'k', send);
 }
 
 bool add_frame(char type, const std::string& body, std::vector<PeTrace>& pes) {
-    if (type == 'p') return add_head(body, pes);
+    Unpacker head(body);
+    if (type == 'p') return add_next(head, pes);
     if (pes.empty()) return false;
     if (type == 'e') return add_all(body, pes.back().log.events);
     if (type == 't') return add_all(body, pes.back().kernels.titles);

@@ -19,12 +19,14 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/trace/job_trace.hpp"
 
 namespace atl::cli {
 
-/// Numbers and texts in one string. Both ends are little-endian.
+/// Numbers and texts in one string. Both ends are little-endian. `pass` of a Packer and of an Unpacker do the
+/// same in both directions, so that one list of fields serves both.
 class Packer {
   public:
     template <class T> Packer& number(T value) {
@@ -35,6 +37,13 @@ class Packer {
         number(static_cast<std::uint32_t>(text.size()));
         bytes_.append(text);
         return *this;
+    }
+    template <class T> void pass(const T& field) { number(field); }
+    void pass(bool field) { number(std::uint8_t{field}); }
+    void pass(const std::string& field) { text(field); }
+    void pass(const std::vector<std::string>& fields) {
+        number(static_cast<std::uint32_t>(fields.size()));
+        for (const std::string& field : fields) text(field);
     }
     const std::string& bytes() const { return bytes_; }
 
@@ -53,6 +62,12 @@ class Unpacker {
         return value;
     }
     std::string text() { return std::string(take(number<std::uint32_t>())); }
+    template <class T> void pass(T& field) { field = number<T>(); }
+    void pass(bool& field) { field = number<std::uint8_t>() != 0; }
+    void pass(std::string& field) { field = text(); }
+    void pass(std::vector<std::string>& fields) {
+        for (auto left = number<std::uint32_t>(); left > 0 && is_good_; --left) fields.push_back(text());
+    }
     bool is_good() const { return is_good_; }
     bool at_end() const { return rest_.empty(); }
 

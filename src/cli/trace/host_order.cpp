@@ -69,15 +69,6 @@ class Orders {
     std::map<std::pair<std::size_t, std::size_t>, std::int64_t> least_;
 };
 
-void move(PeTrace& pe, std::int64_t by_ns) {
-    const auto both = [&](auto& one) {
-        one.began += static_cast<std::uint64_t>(by_ns);
-        one.ended += static_cast<std::uint64_t>(by_ns);
-    };
-    std::for_each(pe.log.events.begin(), pe.log.events.end(), both);
-    std::for_each(pe.kernels.slices.begin(), pe.kernels.slices.end(), both);
-}
-
 }  // namespace
 
 void keep_order(JobTrace& trace) {
@@ -88,7 +79,8 @@ void keep_order(JobTrace& trace) {
     const std::vector<std::int64_t> changes = common::ordered_clocks(
         orders.hosts(), orders.all(), static_cast<std::int64_t>(std::ceil(trace.clock_error_us * 1e3)));
     for (std::size_t p = 0; p < trace.pes.size(); ++p)
-        if (const std::int64_t change = changes[orders.host_of(p)]; change != 0) move(trace.pes[p], change);
+        if (const auto change = static_cast<std::uint64_t>(changes[orders.host_of(p)]); change != 0)
+            trace.pes[p].change_times([&](std::uint64_t ns) { return ns + change; });
 }
 
 }  // namespace atl::cli

@@ -5,6 +5,7 @@
 #include "common/board/board.hpp"
 #include "common/recorder/event_log.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,6 +30,15 @@ struct PeTrace {
     /// "sum_reduce", the name of a user's range, or "waiting".
     std::string name_of(const common::LoggedEvent& event) const;
     const std::string& text(std::uint16_t number) const;
+    /// Replaces the times of all events, also inside kernels, by `changed` of them.
+    template <class Changed> void change_times(Changed&& changed) {
+        const auto both = [&](auto& one) {
+            one.began = changed(one.began);
+            one.ended = changed(one.ended);
+        };
+        std::for_each(log.events.begin(), log.events.end(), both);
+        std::for_each(kernels.slices.begin(), kernels.slices.end(), both);
+    }
 };
 
 /// An event of a trace: index of the PE in `pes`, and of the event in its log.
