@@ -213,13 +213,6 @@ class Boxes(Parts):
     def _accumulate(self, box: Any, value: Any, scale: Any, op: str) -> None:
         """Combine a box with values that the quick form does not take."""
         _replicated.refuse_updates("accumulate", self)
-        is_quick = op == "sum" and isinstance(value, np.ndarray) and value.dtype.kind in "iufcb"
-        if is_quick and not isinstance(scale, str) and self._library is _libraries.HOST:
-            # A copy, because the values may lie in the box, whose elements change meanwhile.
-            is_plain = isinstance(scale, int) and scale == 1
-            values = np.array(value) if is_plain else np.multiply(value, scale)
-            if self._add(box, values):
-                return
         accumulate(_array(self), box, value, scale, op, _fitted)
 
     def get_nbi(self, box: Any, out: Array) -> None:

@@ -40,16 +40,18 @@ def accumulate(
         raise TypeError(f"a.accumulate(box, x, {scale!r}): the operation is given by name: op={scale!r}.")
     if op not in OPS:
         raise ValueError(f"a.accumulate(op={op!r}): expected one of {', '.join(OPS)}.")
-    wanted, its = array._layout.box(box), array._library
+    its = array._library
     _require(array, op)
-    is_plain = isinstance(scale, int) and scale == 1
     if its is not _libraries.HOST:
         value = its.array(value) * scale
-    elif not is_plain:
+    elif not isinstance(scale, int) or scale != 1:
         value = multiplied(value, scale)
+    elif isinstance(value, np.ndarray):
+        value = np.array(value)  # the values may lie in the box, whose elements change meanwhile
     converted = summand(value, array.dtype, its)
     if op == "sum" and its is _libraries.HOST and array._add(box, np.asarray(converted)):
         return
+    wanted = array._layout.box(box)
     given = fitted("a.accumulate()", converted, wanted, its)
     for piece in array._layout.pieces(wanted):
         numbers = numbers_in(tuple(array._block.shape), piece.local, its).reshape(-1)

@@ -17,36 +17,31 @@ bool all_near(const Context& ctx) noexcept {
 /// is done.
 template <class T> bool add_to_box(const Parts& parts, const Box& box, const Near& near, int items) {
     PyArrayObject* const block = parts.array();
-    const Context& ctx = parts.context("accumulate");
+    static const Spec call{"accumulate"};
+    const Context& ctx = parts.context(call);
     core::UpdateWord* const word = parts.adds_plainly && all_near(ctx)
-                                       ? core::update_word(ctx.job().arena().updates(), parts.serial)
+                                       ? core::update_word(ctx.job().arena().updates(), parts.block->serial)
                                        : nullptr;
     bool is_near = reinterpret_cast<std::uintptr_t>(PyArray_BYTES(block)) % sizeof(T) == 0;
     for_each_owner(parts.axes, box,
                    [&](int pe, const BoxShare*) { is_near = is_near && ctx.map().slot(pe).is_near(); });
     if (!is_near) return false;
     for_each_owner(parts.axes, box, [&](int pe, const BoxShare* shares) {
-        char* own = PyArray_BYTES(block);
-        Addition all{nullptr, near.data, {}, {}, {}, box.nd};
-        std::size_t span = item_bytes(block);
-        for (int i = 0; i < box.nd; ++i) {
-            all.dims[i] = shares[i].count;
-            own += shares[i].local * PyArray_STRIDES(block)[i];
-            all.here += shares[i].first * near.strides[i];
-            all.strides[i] = near.strides[i];
-            all.steps[i] = box.ranges[i].step * PyArray_STRIDES(block)[i];
-            span += static_cast<std::size_t>((shares[i].count - 1) * all.steps[i]);
-        }
+        const Portion portion(block, box, near, shares);
+        Addition all{nullptr, portion.here, {}, {}, {}, box.nd};
+        std::copy_n(portion.dims, box.nd, all.dims);
+        std::copy_n(portion.steps, box.nd, all.steps);
+        std::copy_n(near.strides, box.nd, all.strides);
         if (items > 1) {
             all.dims[all.nd] = items;
             all.steps[all.nd] = all.strides[all.nd] = sizeof(T);
             ++all.nd;
         }
         const auto n = static_cast<std::size_t>(all.size());
-        const atl::detail::Slot slot = ctx.route(own, span, pe);
+        const atl::detail::Slot slot = ctx.route(portion.own, portion.span, pe);
         const atl::detail::Measured measured{ctx.job(), ctx.window().counts,
                                              atl::detail::Measured::Kind::call, "add_at", n * sizeof(T)};
-        all.there = ctx.window().at(own, slot);
+        all.there = ctx.window().at(portion.own, slot);
         ReleaseGil released(n >= releases_gil_from);
         add<T>(ctx.job(), word == nullptr ? nullptr : ctx.window().heap_at(word, slot), all);
     });

@@ -23,24 +23,16 @@ Parts* parts_of(PyObject* self) noexcept { return reinterpret_cast<Boxes*>(self)
 // ---- the sides of a move
 
 void move(const Parts& parts, const Box& box, const Near& near, bool is_put) {
+    static const Spec get_call{"get"}, put_call{"put"};
     PyArrayObject* const block = parts.array();
-    const std::size_t item = item_bytes(block);
     for_each_owner(parts.axes, box, [&](int pe, const BoxShare* shares) {
-        npy_intp dims[NPY_MAXDIMS], steps[NPY_MAXDIMS];
-        char *far = PyArray_BYTES(block), *here = near.data;
-        std::size_t span = item;
-        for (int i = 0; i < box.nd; ++i) {
-            dims[i] = shares[i].count;
-            far += shares[i].local * PyArray_STRIDES(block)[i];
-            here += shares[i].first * near.strides[i];
-            steps[i] = box.ranges[i].step * PyArray_STRIDES(block)[i];
-            span += static_cast<std::size_t>((dims[i] - 1) * steps[i]);
-        }
-        const FarTransfer all{far, steps, here, near.strides, dims, box.nd, item, pe, is_put, true};
+        const Portion portion(block, box, near, shares);
+        const FarTransfer all{portion.own, portion.steps,     portion.here, near.strides, portion.dims,
+                              box.nd,      item_bytes(block), pe,           is_put,       true};
         if (pe == parts.me)
-            copy_to_or_from(far, all);
+            copy_to_or_from(portion.own, all);
         else
-            move_strided(parts.context(is_put ? "put" : "get"), all, {far, span});
+            move_strided(parts.context(is_put ? put_call : get_call), all, {portion.own, portion.span});
     });
 }
 
@@ -203,7 +195,6 @@ PyObject* place(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* n
             made->block = block;
             if (block != nullptr && !is_past(block) && g.context->window().heap_has(block->address)) {
                 made->adds_plainly = true;
-                made->serial = block->serial;
                 mark_added_to(block);
             }
         }

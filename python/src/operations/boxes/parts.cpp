@@ -7,7 +7,7 @@
 
 namespace atl::python {
 
-const Context& Parts::context(const char* call) const {
+const Context& Parts::context(const Spec& spec) const {
     const auto& its = *nb::inst_ptr<PyTeam>(team.get());
     if (its.which == PyTeam::Which::made && !its.team)
         fail(ErrorCode::use_after_free,
@@ -15,8 +15,8 @@ const Context& Parts::context(const char* call) const {
              "left, a.local. "
              "Keep a team as long as its arrays, or bring them to another team before: "
              "atoll.arrays.redistribute(a, team=t).",
-             call);
-    return team.get() == g.world_object ? *g.context : context_slow(Spec{call}, nullptr, team.get());
+             spec.name);
+    return team.get() == g.world_object ? *g.context : context_slow(spec, nullptr, team.get());
 }
 
 bool is_like(const Parts& parts, PyObject* object) {

@@ -5,7 +5,6 @@
 #include "arrays/box.hpp"
 #include "operations/elements/irregular.hpp"
 
-#include <cstdint>
 #include <vector>
 
 namespace atl::python {
@@ -17,16 +16,16 @@ struct Parts {
     Ref copies;  ///< the class of what `a[box]` returns, for `a[box] += x`; null for NumPy's own
     const Block* block = nullptr;
     int me = 0;
-    bool adds_plainly = false;  ///< the block has an update lock, by `serial`
-    std::uint64_t serial = 0;
-    bool is_over = false;  ///< freed by the array itself
+    bool adds_plainly = false;  ///< the block has an update lock
+    bool is_over = false;       ///< freed by the array itself
 
     PyArrayObject* array() const noexcept { return memory.array(); }
     /// True while the general way would find the same memory.
     bool exists() const noexcept {
         return block != nullptr && !is_over && !is_past(block) && block->parent == nullptr;
     }
-    const Context& context(const char* call) const;
+    /// `spec` names the call in errors.
+    const Context& context(const Spec& spec) const;
 };
 
 /// The address and the strides of an array on this PE, for the axes of the array that has the box.
@@ -42,6 +41,24 @@ struct Near {
             if (!range.is_reversed) continue;
             data += (range.count - 1) * strides[i];
             strides[i] = -strides[i];
+        }
+    }
+};
+
+/// The part of a box that one PE has: in that PE's block, as addressed in this PE's, and in the other array.
+struct Portion {
+    npy_intp dims[NPY_MAXDIMS], steps[NPY_MAXDIMS];  ///< steps in bytes, in the block
+    char *own, *here;
+    std::size_t span;  ///< bytes from `own` to the end of the last element
+
+    Portion(PyArrayObject* block, const Box& box, const Near& near, const BoxShare* shares)
+        : own(PyArray_BYTES(block)), here(near.data), span(item_bytes(block)) {
+        for (int i = 0; i < box.nd; ++i) {
+            dims[i] = shares[i].count;
+            own += shares[i].local * PyArray_STRIDES(block)[i];
+            here += shares[i].first * near.strides[i];
+            steps[i] = box.ranges[i].step * PyArray_STRIDES(block)[i];
+            span += static_cast<std::size_t>((dims[i] - 1) * steps[i]);
         }
     }
 };
