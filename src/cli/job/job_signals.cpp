@@ -78,8 +78,10 @@ void Job::print_table(const std::string& heading) { print_table(heading, doing_w
 void Job::print_table(const std::string& heading, const std::vector<common::PeDoing>& doing) {
     char when[32];
     std::snprintf(when, sizeof when, "%.1f s", now());
-    std::string report = core::report_of(doing, heading + ", " + when + " after the start", line_begin);
-    const std::string stacks = stacks_of_places(board_, doing, core::find_cause(doing).pes);
+    const core::Cause cause = core::find_cause(doing);
+    std::string report =
+        core::report_of(doing, cause, heading + ", " + when + " after the start", line_begin);
+    const std::string stacks = stacks_of_places(board_, doing, cause.pes);
     if (!stacks.empty()) report += "\n" + stacks;
     say(report);
 }

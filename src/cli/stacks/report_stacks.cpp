@@ -36,8 +36,7 @@ std::string stacks_of_places(const common::BoardView& board, const std::vector<c
     std::erase_if(places, [&](const std::vector<int>& pes) {
         const common::PeDoing& one = doing[static_cast<std::size_t>(pes.front())];
         const bool has_not_answered = !one.waits && one.site.empty();
-        return has_not_answered || one.state != common::PeState::running || one.process == 'T' ||
-               one.process == common::silent_process ||
+        return has_not_answered || !may_answer(one) ||
                board.entry(pes.front()).pid.load() == common::pid_elsewhere;
     });
     if (places.size() > most_places) places.resize(most_places);

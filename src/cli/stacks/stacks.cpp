@@ -310,11 +310,8 @@ void show_waiting(common::PeDoing& one, const std::string& site) {
 std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board, std::size_t most) {
     std::vector<common::PeDoing> doing = settled(board);
     std::vector<int> elsewhere;
-    for (std::size_t pe = 0; pe < doing.size(); ++pe) {
-        const bool is_running = doing[pe].process != 'T' && doing[pe].process != common::silent_process;
-        if (doing[pe].state == common::PeState::running && !doing[pe].waits && is_running)
-            elsewhere.push_back(static_cast<int>(pe));
-    }
+    for (std::size_t pe = 0; pe < doing.size(); ++pe)
+        if (may_answer(doing[pe]) && !doing[pe].waits) elsewhere.push_back(static_cast<int>(pe));
     if (elsewhere.size() > most) elsewhere.resize(most);
     constexpr double patience_s = 0.3;
     const std::vector<PeStacks> stacks = read_stacks(board, elsewhere, patience_s, StackDetail::site);

@@ -21,6 +21,12 @@ enum class StackDetail : std::uint8_t {
 std::vector<PeStacks> read_stacks(const common::BoardView& board, const std::vector<int>& pes,
                                   double patience_s, StackDetail detail);
 
+/// True for a PE that runs, and is neither stopped nor on a host that does not answer.
+inline bool may_answer(const common::PeDoing& one) {
+    return one.state == common::PeState::running && one.process != 'T' &&
+           one.process != common::silent_process;
+}
+
 /// A report names few PEs, and each PE that is asked is interrupted.
 inline constexpr std::size_t most_asked = 16;
 

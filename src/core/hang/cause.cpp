@@ -44,9 +44,8 @@ Cause find_cause(const std::vector<PeDoing>& doing) {
     return cause;
 }
 
-std::string report_of(const std::vector<PeDoing>& doing, const std::string& heading,
+std::string report_of(const std::vector<PeDoing>& doing, const Cause& cause, const std::string& heading,
                       const std::string& begin) {
-    const Cause cause = find_cause(doing);
     std::string report = cause.sentence.empty() ? "" : cause.sentence + ".\n" + begin;
     report += heading + ":\n" + common::table_of(doing, cause.pes);
     if (report.ends_with('\n')) report.pop_back();

@@ -19,7 +19,11 @@ Cause find_cause(const std::vector<common::PeDoing>& doing);
 
 /// The report of a job: the cause if it is known, a heading, and a line for all PEs that do the same. The PEs
 /// at fault come first. `begin` begins the heading's line. There is no newline at the end.
-std::string report_of(const std::vector<common::PeDoing>& doing, const std::string& heading,
-                      const std::string& begin);
+std::string report_of(const std::vector<common::PeDoing>& doing, const Cause& cause,
+                      const std::string& heading, const std::string& begin);
+inline std::string report_of(const std::vector<common::PeDoing>& doing, const std::string& heading,
+                             const std::string& begin) {
+    return report_of(doing, find_cause(doing), heading, begin);
+}
 
 }  // namespace atl::core
