@@ -178,10 +178,7 @@ int agent_command(const Arguments&) {
     options.command = order.command;
     bootstrap::Invitation invitation{order.first_pe,  order.n_all, order.port, order.secret,
                                      order.addresses, {},          -1};
-    for (const std::string& entry : order.environment) {  // the sender reads settings, too
-        const std::size_t sign = entry.find('=');
-        setenv(entry.substr(0, sign).c_str(), entry.substr(sign + 1).c_str(), 1);
-    }
+    for (const std::string& entry : order.environment) set_variable(entry);  // the sender reads settings, too
     const std::unique_ptr<TraceSender> sender = sender_for(order, invitation);
     if (sender)
         invitation.logs = order.logs;

@@ -422,10 +422,9 @@ class HostsJob {
 int run_on_hosts(const RunOptions& options) {
     common::forget_run_ranks();
     for (const std::string& entry : options.environment) {  // agents judge all other settings
-        const std::size_t sign = entry.find('=');
-        const std::string name = entry.substr(0, sign);
+        const std::string name = entry.substr(0, entry.find('='));
         if (name == "ATOLL_TRACE" || name == "ATOLL_RECORD" || name == "ATOLL_TRACE_EVENTS")
-            setenv(name.c_str(), entry.substr(sign + 1).c_str(), 1);
+            set_variable(entry);
     }
     const common::Settings settings = common::read_settings();
     rlimit descriptors{};

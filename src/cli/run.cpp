@@ -78,10 +78,7 @@ void make_output_folder(const std::string& folder) {
 
 int run_job(const RunOptions& options) {
     // Set in our own environment, so that PEs inherit the settings and the launcher itself uses them.
-    for (const std::string& entry : options.environment) {
-        const std::size_t sign = entry.find('=');
-        setenv(entry.substr(0, sign).c_str(), entry.substr(sign + 1).c_str(), 1);
-    }
+    for (const std::string& entry : options.environment) set_variable(entry);
     if (!options.heap_size.empty()) setenv("ATOLL_HEAP_SIZE", options.heap_size.c_str(), 1);
     unsetenv("ATOLL_LAUNCH_PDB");
     unsetenv("ATOLL_LAUNCHED");  // a launcher within a job starts a separate job

@@ -1,9 +1,9 @@
 // A PE of `atoll run --hosts`: the agent of its host left it an Invitation to the launcher's store.
 #include <fcntl.h>
-#include <sys/socket.h>
 
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/launcher/invitation.hpp"
+#include "bootstrap/launcher/launched_variable.hpp"
 #include "bootstrap/store/net_link.hpp"
 #include "common/line_buffering.hpp"
 #include "common/settings/job_environment.hpp"
@@ -14,10 +14,7 @@ namespace {
 /// False if a program between agent and PE has closed the descriptor. Programs that the PE starts must not
 /// inherit it.
 bool is_agent_socket(int fd) {
-    int type = 0;
-    socklen_t size = sizeof type;
-    return fd >= 0 && ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET &&
-           ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
+    return fd >= 0 && is_launcher_socket(fd) && ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ struct LaunchedVariable {
     static LaunchedVariable parse(const std::string& text);
 };
 
-/// True if `fd` is a socket such as the launcher leaves for a PE.
+/// True if `fd` is a socket such as the launcher, or the agent of a host, leaves for a PE.
 bool is_launcher_socket(int fd);
 
 }  // namespace atl::bootstrap

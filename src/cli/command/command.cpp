@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <unistd.h>
 
@@ -13,6 +14,11 @@ void check_stdout() {
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
     throw std::runtime_error(std::string("The output is incomplete, for stdout cannot be written: ") +
                              std::strerror(errno));
+}
+
+void set_variable(const std::string& entry) {
+    const std::size_t sign = entry.find('=');
+    setenv(entry.substr(0, sign).c_str(), entry.substr(sign + 1).c_str(), 1);
 }
 
 std::string executable() {

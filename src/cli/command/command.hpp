@@ -32,6 +32,9 @@ constexpr int timeout_status = 124;  ///< of a job that --timeout ended, as of t
 /// Throws if a part of the output was lost, such as on a full disk.
 void check_stdout();
 
+/// Sets a variable of this process, given as "NAME=VALUE".
+void set_variable(const std::string& entry);
+
 /// The path of this executable; empty if it is not known.
 std::string executable();
 

@@ -75,12 +75,9 @@ class Meeting {
     const Joining& joining() const { return joining_; }
 
   private:
-    std::string name(int member) const { return "rank " + std::to_string(number(member)); }
+    std::string name(int member) const { return "rank " + std::to_string(joining_.number(member)); }
     void put(const std::string& key, const std::vector<std::string>& parts) const {
         joining_.store.put(key, pack(parts));
-    }
-    int number(int member) const {
-        return joining_.names.empty() ? member : joining_.names[std::size_t(member)];
     }
     /// Shows on the job board that a member has not come.
     void show(bootstrap::Seat::Wait& wait, int member) const {
@@ -91,8 +88,8 @@ class Meeting {
         common::copy_text(joining_.label, values.group);
         common::copy_text(common::file_name(common::site_of_thread()), values.site);
         values.since_ns = common::now_ns();
-        const bool is_known = seat_->numbers_are_pes() && number(member) < seat_->n_pes();
-        if (is_known) values.peer = values.missing[0] = number(member);
+        const int number = joining_.number(member);
+        if (seat_->numbers_are_pes() && number < seat_->n_pes()) values.peer = values.missing[0] = number;
         wait.write(values);
     }
     std::vector<std::string> get(const std::string& key, int member) const {
@@ -222,10 +219,8 @@ Membership join_one_host(const Joining& joining, std::shared_ptr<Segment> segmen
         common::team_identity(static_cast<std::uint32_t>(std::hash<std::string>{}(address)), 0);
     membership.pes = pes_of(unpack(how[1]));
     if (membership.pes.empty() || !seat->take()) return membership;
-    for (int i = 0; i < joining.n; ++i) {
-        const int number = joining.names.empty() ? i : joining.names[std::size_t(i)];
-        if (number != membership.pes[std::size_t(i)]) seat->set_other_numbers();
-    }
+    for (int i = 0; i < joining.n; ++i)
+        if (joining.number(i) != membership.pes[std::size_t(i)]) seat->set_other_numbers();
     membership.seat = std::move(seat);
     return membership;
 }

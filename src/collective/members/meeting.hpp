@@ -16,6 +16,8 @@ struct Joining {
     int n = 1;
     std::vector<int> names{};  ///< numbers of the members in errors; empty: their ranks
     std::string label{};       ///< the group's name, in reports of hangs
+
+    int number(int member) const { return names.empty() ? member : names[static_cast<std::size_t>(member)]; }
 };
 
 /// Joins a group. Collective over its members; an error of one is an error of all. Members of one host share
