@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from jobs import HANG_GUARD, environment, launcher, write_program
+from jobs import HANG_GUARD, environment, free_port, launcher, rank_variables, write_program
 
 Start = Callable[..., "Hanging"]
 SAYS = "atoll run: "
@@ -75,3 +75,51 @@ class Hanging:
         except subprocess.TimeoutExpired:
             self.job.kill()
         self.job.wait(timeout=HANG_GUARD)
+
+
+class Ranks:
+    """Processes started by hand with torchrun's variables, without a launcher of ours.
+
+    They write to one file of standard error, which is the program's argument.
+    """
+
+    def __init__(
+        self, folder: Path, code: str, n: int, *, python: str = sys.executable, **changes: str
+    ) -> None:
+        program = write_program(folder, code)
+        self.errors = folder / "errors"
+        port = free_port()
+        with self.errors.open("ab") as errors:
+            self.started = [
+                subprocess.Popen(
+                    [python, program.name, self.errors.name],
+                    cwd=folder,
+                    env=environment(**rank_variables(pe, n, port), **changes),
+                    stdin=subprocess.DEVNULL,
+                    stderr=errors,
+                )
+                for pe in range(n)
+            ]
+
+    def said(self) -> str:
+        return self.errors.read_text()
+
+    def wait_for(self, text: str) -> str:
+        """Return what the PEs have said once `text` is part of it. A job that ends before fails at once."""
+        end = time.monotonic() + HANG_GUARD
+        while text not in (said := self.said()):
+            assert all(each.poll() is None for each in self.started), said
+            assert time.monotonic() < end, said
+            time.sleep(0.05)
+        return said
+
+    def succeed(self) -> str:
+        """Wait for the end of the job, and return what the PEs have said."""
+        statuses = [each.wait(timeout=HANG_GUARD) for each in self.started]
+        assert not any(statuses), self.said()
+        return self.said()
+
+    def kill(self) -> None:
+        for each in self.started:
+            each.kill()
+            each.wait(timeout=HANG_GUARD)

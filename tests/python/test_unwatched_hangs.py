@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import textwrap
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jobs import HANG_GUARD, environment, free_port, rank_variables, write_program
+from hanging import Ranks
 
 HEADING = "atoll: every PE waits and nothing has moved for {} s (ATOLL_STALL_WARN); what the PEs are doing:"
 # The PEs write to one file of standard error, which the programs may read.
@@ -24,54 +21,16 @@ def reports():
 """
 
 
-class Ranks:
-    """PEs started by hand with torchrun's variables."""
-
-    def __init__(self, folder: Path, code: str, n: int, **changes: str) -> None:
-        program = write_program(folder, BEGIN + textwrap.dedent(code))
-        self.errors = folder / "errors"
-        port = free_port()
-        with self.errors.open("ab") as errors:
-            self.started = [
-                subprocess.Popen(
-                    [sys.executable, program.name, self.errors.name],
-                    cwd=folder,
-                    env=environment(**rank_variables(pe, n, port), **changes),
-                    stdin=subprocess.DEVNULL,
-                    stderr=errors,
-                )
-                for pe in range(n)
-            ]
-
-    def said(self) -> str:
-        return self.errors.read_text()
-
-    def wait_for(self, text: str) -> str:
-        """Return what the PEs have said once `text` is part of it. A job that ends before fails at once."""
-        end = time.monotonic() + HANG_GUARD
-        while text not in (said := self.said()):
-            assert all(each.poll() is None for each in self.started), said
-            assert time.monotonic() < end, said
-            time.sleep(0.05)
-        return said
-
-    def succeed(self) -> str:
-        """Wait for the end of the job, and return what the PEs have said."""
-        statuses = [each.wait(timeout=HANG_GUARD) for each in self.started]
-        assert not any(statuses), self.said()
-        return self.said()
-
-    def kill(self) -> None:
-        for each in self.started:
-            each.kill()
-            each.wait(timeout=HANG_GUARD)
+def started(folder: Path, code: str, n: int, **changes: str) -> Ranks:
+    """Start PEs of a program behind BEGIN. The file of their errors is its argument."""
+    return Ranks(folder, BEGIN + textwrap.dedent(code), n, **changes)
 
 
 @pytest.fixture
 def jobs() -> Iterator[list[Ranks]]:
-    started: list[Ranks] = []
-    yield started
-    for job in started:
+    all_of_test: list[Ranks] = []
+    yield all_of_test
+    for job in all_of_test:
         job.kill()
 
 
@@ -91,7 +50,7 @@ def test_each_standstill_is_reported_once(tmp_path: Path, jobs: list[Ranks]) -> 
                 thread.join()
             atoll.barrier_all()
     """
-    jobs.append(Ranks(tmp_path, code, 3, ATOLL_STALL_WARN="0.1"))
+    jobs.append(started(tmp_path, code, 3, ATOLL_STALL_WARN="0.1"))
     said = jobs[0].succeed()
     assert [line for line in said.splitlines() if "every PE waits and" in line] == [
         HEADING.format("0.1"), HEADING.format("0.2")
@@ -107,7 +66,7 @@ def test_calls_that_differ_are_named(tmp_path: Path, jobs: list[Ranks]) -> None:
             atoll.barrier_all()
         atoll.sum_reduce(x, x)
     """
-    jobs.append(Ranks(tmp_path, code, 2, ATOLL_STALL_WARN="0.1", ATOLL_CHECK="none"))
+    jobs.append(started(tmp_path, code, 2, ATOLL_STALL_WARN="0.1", ATOLL_CHECK="none"))
     said = jobs[0].wait_for("(ATOLL_STALL_WARN); what the PEs are doing:")
     cause = said.splitlines()[0]
     assert cause.startswith("atoll: PE ") and "of the world team, where PE " in cause, said
@@ -115,7 +74,7 @@ def test_calls_that_differ_are_named(tmp_path: Path, jobs: list[Ranks]) -> None:
 
 
 def test_a_job_of_one_pe_is_watched(tmp_path: Path, jobs: list[Ranks]) -> None:
-    jobs.append(Ranks(tmp_path, "atoll.wait_until(x[:1], '==', 1)", 1, ATOLL_STALL_WARN="0.1"))
+    jobs.append(started(tmp_path, "atoll.wait_until(x[:1], '==', 1)", 1, ATOLL_STALL_WARN="0.1"))
     said = jobs[0].wait_for(HEADING.format("0.1"))
     assert said.startswith("atoll: PE 0 waits in wait_until on "), said
 
@@ -136,7 +95,7 @@ def test_a_legal_wait_is_not_reported(tmp_path: Path, jobs: list[Ranks], other: 
             {LEGAL[other]}
         atoll.barrier_all()
     """
-    jobs.append(Ranks(tmp_path, code, 2, ATOLL_STALL_WARN="0.3"))
+    jobs.append(started(tmp_path, code, 2, ATOLL_STALL_WARN="0.3"))
     assert jobs[0].succeed() == ""
 
 
@@ -150,5 +109,5 @@ def test_no_report_is_made_without_a_limit(tmp_path: Path, jobs: list[Ranks]) ->
             atoll.wait_until(x[:1], "==", 1)
         atoll.barrier_all()
     """
-    jobs.append(Ranks(tmp_path, code, 2, ATOLL_STALL_WARN="0"))
+    jobs.append(started(tmp_path, code, 2, ATOLL_STALL_WARN="0"))
     assert jobs[0].succeed() == ""

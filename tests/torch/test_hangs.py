@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hanging import SAYS, Hanging, Start
+from hanging import SAYS, Hanging, Ranks, Start
 from jobs import HANG_GUARD, environment, launcher, write_program
 
 PYTHON = Path(__file__).resolve().parents[2] / "build" / "torch" / "bin" / "python"
@@ -123,6 +124,52 @@ def test_ranks_that_all_wait_are_reported_with_the_cause(hanging: Start, fault: 
     line = job.first_line()
     assert re.match(first, line), line
     assert "every PE waits and nothing has moved for 0.4 s (ATOLL_STALL_WARN)" in job.next_line()
+
+
+def unwatched_report(folder: Path, code: str) -> str:
+    """Return the first line of the report of three ranks that torchrun might have started."""
+    ranks = Ranks(folder, BEGIN + code, 3, python=str(PYTHON), ATOLL_STALL_WARN="0.4")
+    try:
+        lines = ranks.wait_for(heading := "atoll: every PE waits and nothing has moved for 0.4 s").splitlines()
+    finally:
+        ranks.kill()
+    at = next(number for number, line in enumerate(lines) if line.startswith(heading))
+    return lines[at - 1].removeprefix("atoll: ")
+
+
+@pytest.mark.parametrize("fault", ["two groups in another order", "a group that one rank does not make"])
+def test_ranks_without_our_launcher_report_that_all_wait(tmp_path: Path, fault: str) -> None:
+    code, first = STALLS[fault]
+    line = unwatched_report(tmp_path, code)
+    assert re.match(first, line), line
+
+
+def test_ranks_without_our_launcher_that_make_their_group_again_are_watched(tmp_path: Path) -> None:
+    """Two groups in turn, as after a restart of torchrun's agent; the second hangs."""
+    code = """
+dist.barrier(); dist.destroy_process_group()
+dist.init_process_group("atoll", init_method="file://" + os.path.abspath("store"), rank=me, world_size=3)
+dist.recv(x, (me + 1) % 3)
+"""
+    line = unwatched_report(tmp_path, code)
+    assert line.startswith("PE 0-2 wait for each other: PE 0 for PE 1 in recv at program.py:7 "), line
+
+
+def test_atoll_stacks_names_a_rank_without_our_launcher_that_does_not_come(tmp_path: Path) -> None:
+    code, first = ABSENT["a rank that sleeps"]
+    ranks = Ranks(tmp_path, BEGIN + code, 3, python=str(PYTHON), ATOLL_STALL_WARN="0")
+    command = [launcher(), "stacks", str(ranks.started[0].pid)]
+    line = ""
+    try:
+        end = time.monotonic() + HANG_GUARD
+        while not re.match(first, line):
+            assert time.monotonic() < end and all(rank.poll() is None for rank in ranks.started), line
+            done = subprocess.run(
+                command, env=environment(), capture_output=True, text=True, timeout=HANG_GUARD, check=False
+            )
+            line = done.stdout.partition("\n")[0]
+    finally:
+        ranks.kill()
 
 
 # Programs in which some rank does not wait in a call of ours: their part behind BEGIN, first line of a report.

@@ -101,6 +101,19 @@ MappedBoard MappedBoard::adopt(int fd, int n_pes, const std::string& whence) {
     return {fd, with_logs};
 }
 
+std::string MappedBoard::path() const {
+    return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(shown_.get());
+}
+
+MappedBoard MappedBoard::open(const std::string& path, const std::string& identity, int n_pes) {
+    const common::Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!fd) throw_system("The job board at " + path + " could not be opened");
+    MappedBoard board = adopt(fd.get(), n_pes, "at " + path);
+    if (board.identity() != identity)
+        throw_bootstrap("The job board at " + path + " is another one; the process that made it has ended.");
+    return board;
+}
+
 std::vector<int> all_pes(int n_pes) {
     std::vector<int> pes(static_cast<std::size_t>(n_pes));
     std::iota(pes.begin(), pes.end(), 0);

@@ -40,6 +40,10 @@ class MappedBoard {
     explicit operator bool() const { return static_cast<bool>(view_); }
     /// Equal for all mappings of one board, and unique on this host.
     const std::string& identity() const { return identity_; }
+    /// For processes of this host, which open it by this path. This process has made it by `create_shared`.
+    std::string path() const;
+    /// Maps the board of that path and identity. Throws Error(bootstrap, system).
+    static MappedBoard open(const std::string& path, const std::string& identity, int n_pes);
 
   private:
     MappedBoard(int fd, std::size_t bytes);

@@ -52,6 +52,17 @@ void Seat::set_taken(std::shared_ptr<MappedBoard> board, int pe) {
     of_this_process = std::make_shared<Seat>(std::move(board), pe, -1);
 }
 
+std::shared_ptr<Seat> Seat::take_on_board_of_group(std::shared_ptr<MappedBoard> board, int pe) {
+    auto seat = std::make_shared<Seat>(std::move(board), pe, -1, true);
+    seat->board().sign_in(pe);
+    seat->entry().is_guest.store(1, std::memory_order_relaxed);
+    common::offer_stacks(seat->board().stacks(pe));
+    seat->board().set_state(pe, common::PeState::running);
+    const std::lock_guard lock(mutex);
+    of_this_process = seat;
+    return seat;
+}
+
 bool Seat::is_of_this_process() const { return ::getpid() == process_; }
 
 bool Seat::take() {

@@ -1,5 +1,5 @@
-// Seat: the place of this process on its launcher's job board. For parts of Atoll that need no init, such as
-// groups of torch.distributed.
+// Seat: the place of this process on a job board, its launcher's or one that a group made. For parts of Atoll
+// that need no init, such as groups of torch.distributed.
 #pragma once
 
 #include <atomic>
@@ -16,14 +16,21 @@ namespace atl::bootstrap {
 
 class Seat {
   public:
-    /// The seat that the launcher left for this process, or that init has taken. Null without `atoll run`,
-    /// over several hosts, and in a forked child of a PE.
+    /// The seat that the launcher left for this process, or that init or a group has taken. Null over several
+    /// hosts, in a forked child of a PE, and without `atoll run` before the first group.
     static std::shared_ptr<Seat> of_process();
     /// Makes the seat of a PE in init that of the process. `board` outlives its job.
     static void set_taken(std::shared_ptr<MappedBoard> board, int pe);
+    /// Makes the seat of a process without our launcher, on a board that its default group made, and signs in
+    /// there. It replaces the seat on the board of an earlier default group.
+    static std::shared_ptr<Seat> take_on_board_of_group(std::shared_ptr<MappedBoard> board, int pe);
 
-    Seat(std::shared_ptr<MappedBoard> board, int pe, int socket)
-        : board_(std::move(board)), pe_(pe), socket_(socket), is_taken_(socket < 0) {}
+    Seat(std::shared_ptr<MappedBoard> board, int pe, int socket, bool is_of_group = false)
+        : board_(std::move(board)),
+          pe_(pe),
+          socket_(socket),
+          is_of_group_(is_of_group),
+          is_taken_(socket < 0) {}
 
     /// Signs in on the board and tells the launcher, unless init has. False if another live process is this
     /// PE.
@@ -39,6 +46,9 @@ class Seat {
     bool numbers_are_pes() const { return numbers_are_pes_; }
     void set_other_numbers() { numbers_are_pes_ = false; }
     int n_pes() const { return board_->view().n_pes(); }
+    /// True if a group made the board: no launcher looks at it, so its members do.
+    bool is_of_group() const { return is_of_group_; }
+    const common::BoardView& board() const { return board_->view(); }
 
     /// A wait in a group, as the board shows it in BoardEntry::group. Of several of a process one is shown. A
     /// waiting thread replaces a pending operation.
@@ -64,7 +74,8 @@ class Seat {
   private:
     const std::shared_ptr<MappedBoard> board_;
     const int pe_;
-    const int socket_;  ///< the launcher's; -1: init owns it
+    const int socket_;  ///< the launcher's; -1: init owns it, or no launcher is there
+    const bool is_of_group_;
     const pid_t process_ = ::getpid();
     std::atomic<bool> numbers_are_pes_{true};
     std::mutex mutex_;  // guards the next one

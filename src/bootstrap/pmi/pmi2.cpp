@@ -1,5 +1,5 @@
 // PMI-2, which Slurm's --mpi=pmi2 speaks.
-#include <cstdio>
+#include <algorithm>
 
 #include "bootstrap/fail.hpp"
 #include "bootstrap/pmi/pmi_client.hpp"
@@ -23,9 +23,9 @@ std::string answer_field(const std::string& answer, const std::string& name) {
 }
 
 std::string framed(const std::string& text) {
-    char length[16];
-    std::snprintf(length, sizeof length, "%6zu", text.size());
-    return length + text;
+    constexpr std::size_t width = 6;
+    const std::string length = std::to_string(text.size());
+    return std::string(width - std::min(width, length.size()), ' ') + length + text;
 }
 
 /// Parses the length. Hydra aligns the digits to the right, Slurm to the left.

@@ -137,9 +137,28 @@ std::string own_host(const Joining& joining) {
     return memory::host_text() + (id.empty() ? "" : ":" + id);
 }
 
-/// "JOB PE", the place of this member in a launcher's job; empty without one.
-std::string seat_text(const std::shared_ptr<bootstrap::Seat>& seat) {
-    return seat ? seat->job() + " " + std::to_string(seat->pe()) : std::string();
+/// "JOB PE", the place of this member on a job board; empty without one.
+std::string seat_text(const std::string& job, int pe) { return job + " " + std::to_string(pe); }
+
+bool is_default_group(const Joining& joining) { return common::team_number(joining.label) == 0; }
+
+/// The seat of this process, but for a default group: that makes a board of its own where no launcher did.
+std::shared_ptr<bootstrap::Seat> seat_before(const Joining& joining) {
+    std::shared_ptr<bootstrap::Seat> seat = bootstrap::Seat::of_process();
+    return seat && seat->is_of_group() && is_default_group(joining) ? nullptr : seat;
+}
+
+using Board = std::shared_ptr<bootstrap::MappedBoard>;
+
+/// A board for the members of a default group. Null if this machine has no room for it: a group works
+/// without.
+Board make_board(const Joining& joining) {
+    try {
+        common::Fd fd;
+        return std::make_shared<bootstrap::MappedBoard>(bootstrap::MappedBoard::create_shared(joining.n, fd));
+    } catch (const Error&) {
+        return nullptr;
+    }
 }
 
 /// The PE of each member. Empty unless all are different PEs of one job.
@@ -207,18 +226,35 @@ Membership membership_in(const Joining& joining, const std::shared_ptr<Segment>&
     return membership;
 }
 
-/// `how` has the address of the memory, and the seats of all members.
-Membership join_one_host(const Joining& joining, std::shared_ptr<Segment> segment,
+/// The members of one host get the address of the memory, their seats, and a new board's path and identity.
+/// Those of several hosts get a plan, which has another number of parts.
+enum OneHost : std::size_t { its_memory, its_seats, its_board, its_identity, its_parts };
+
+/// Takes the seat of this member on a board that member 0 made. Null if it cannot be mapped.
+std::shared_ptr<bootstrap::Seat> seat_on(Board board, const Joining& joining,
+                                         const std::vector<std::string>& how) {
+    try {
+        if (!board)
+            board = std::make_shared<bootstrap::MappedBoard>(
+                bootstrap::MappedBoard::open(how[its_board], how[its_identity], joining.n));
+        return bootstrap::Seat::take_on_board_of_group(std::move(board), joining.rank);
+    } catch (const Error&) {
+        return nullptr;
+    }
+}
+
+Membership join_one_host(const Joining& joining, std::shared_ptr<Segment> segment, Board board,
                          const std::vector<std::string>& how, std::shared_ptr<bootstrap::Seat> seat) {
-    const std::string& address = how[0];
+    const std::string& address = how[its_memory];
     if (!segment) segment = Segment::join(address, joining.n);
     Membership membership = membership_in(joining, segment);
     membership.shares_heaps = true;
     membership.end_of = [segment](int member) { return segment->end_of(member); };
     membership.identity =
         common::team_identity(static_cast<std::uint32_t>(std::hash<std::string>{}(address)), 0);
-    membership.pes = pes_of(unpack(how[1]));
-    if (membership.pes.empty() || !seat->take()) return membership;
+    membership.pes = pes_of(unpack(how[its_seats]));
+    if (!how[its_board].empty()) seat = seat_on(std::move(board), joining, how);
+    if (membership.pes.empty() || !seat || !seat->take()) return membership;
     for (int i = 0; i < joining.n; ++i)
         if (joining.number(i) != membership.pes[std::size_t(i)]) seat->set_other_numbers();
     membership.seat = std::move(seat);
@@ -269,11 +305,11 @@ Membership join_several_hosts(Meeting& meeting, const std::vector<std::string>& 
 }  // namespace
 
 Membership join(const Joining& joining) {
-    std::shared_ptr<bootstrap::Seat> seat = bootstrap::Seat::of_process();
+    std::shared_ptr<bootstrap::Seat> seat = seat_before(joining);
     Meeting meeting(joining, seat);
     const Endpoints known = Endpoint::all();
     const auto own = [&] {
-        std::vector<std::string> parts{own_host(joining), seat_text(seat)};
+        std::vector<std::string> parts{own_host(joining), seat ? seat_text(seat->job(), seat->pe()) : ""};
         for (const auto& endpoint : known) {
             parts.push_back(endpoint->name());
             parts.push_back(std::to_string(endpoint->number()));
@@ -281,6 +317,7 @@ Membership join(const Joining& joining) {
         return parts;
     };
     std::shared_ptr<Segment> segment;
+    Board board;
     const auto decide =
         [&](const std::vector<std::vector<std::string>>& received) -> std::vector<std::string> {
         const auto is_here = [&](const auto& each) { return each[0] == received[0][0]; };
@@ -288,11 +325,15 @@ Membership join(const Joining& joining) {
         segment = Segment::create(joining.n);
         std::vector<std::string> seats;
         for (const auto& each : received) seats.push_back(each[1]);
-        return {segment->address(), pack(seats)};
+        const bool has_none =
+            std::all_of(seats.begin(), seats.end(), [](const auto& one) { return one.empty(); });
+        if (has_none && is_default_group(joining)) board = make_board(joining);
+        for (int i = 0; board && i < joining.n; ++i) seats[std::size_t(i)] = seat_text(board->identity(), i);
+        return {segment->address(), pack(seats), board ? board->path() : "", board ? board->identity() : ""};
     };
     const std::vector<std::string> how = meeting.exchange("hosts", own, decide);
-    constexpr std::size_t of_one_host = 2;
-    if (how.size() == of_one_host) return join_one_host(joining, std::move(segment), how, std::move(seat));
+    if (how.size() == its_parts)
+        return join_one_host(joining, std::move(segment), std::move(board), how, std::move(seat));
     return join_several_hosts(meeting, how, known);
 }
 

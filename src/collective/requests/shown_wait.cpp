@@ -2,14 +2,29 @@
 
 #include "common/clock.hpp"
 #include "common/elf/call_site.hpp"
+#include "common/settings/settings.hpp"
 #include "common/text.hpp"
+#include "core/hang/hang_watch.hpp"
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 namespace atl::requests {
+namespace {
+
+/// Without a launcher of ours the members that wait look for a standstill of all.
+void look_for_standstill(const bootstrap::Seat* seat) {
+    if (seat == nullptr || !seat->is_of_group() || !seat->is_of_this_process()) return;
+    static core::HangWatch& watch = *new core::HangWatch;  // threads may wait while the process ends
+    static const double limit_s = common::read_settings().stall_warn_s;
+    watch.look(nullptr, seat->board(), limit_s);
+}
+
+}  // namespace
+
 void ShownWait::show() {
+    look_for_standstill(group_.members().membership().seat.get());
     if (!wait_.claim()) return;
     if (has_site_ && !std::exchange(is_placed_, true)) site_ = common::file_name(common::site_of_thread());
     const Membership& of = group_.members().membership();

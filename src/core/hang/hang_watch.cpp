@@ -18,10 +18,15 @@ constexpr std::uint64_t lapse_ns = 200'000'000;
 constexpr double longest_interval_s = 10;
 constexpr double patience_s = 0.2, patience_for_report_s = 1;
 
+std::vector<common::PeDoing> all_doing(bootstrap::Bootstrap* job, const common::BoardView& board,
+                                       double patience, bool with_calls) {
+    return job != nullptr ? job->all_doing(board, patience, with_calls) : board.all_doing(with_calls);
+}
+
 }  // namespace
 
-void HangWatch::look(bootstrap::Bootstrap& job, const common::BoardView& board, double limit_s) noexcept {
-    if (limit_s <= 0 || !job.sees_all()) return;
+void HangWatch::look(bootstrap::Bootstrap* job, const common::BoardView& board, double limit_s) noexcept {
+    if (limit_s <= 0 || (job != nullptr && !job->sees_all())) return;
     const std::unique_lock guard(mutex_, std::try_to_lock);
     if (!guard) return;
     const std::uint64_t now_ns = common::now_ns();
@@ -51,26 +56,26 @@ bool HangWatch::takes_turn(common::BoardHeader& header, std::uint64_t now_ns) {
     return true;
 }
 
-void HangWatch::look_at(bootstrap::Bootstrap& job, const common::BoardView& board, double limit_s,
+void HangWatch::look_at(bootstrap::Bootstrap* job, const common::BoardView& board, double limit_s,
                         double now_s) {
     constexpr std::uint32_t most_doublings = 16;
     const std::uint32_t told = std::min(board.header().told.load(std::memory_order_acquire), most_doublings);
     const double limit_now_s = limit_s * static_cast<double>(1U << told);
     next_s_ = now_s + stall_interval_s(limit_now_s, longest_interval_s);
     const std::vector<common::PeDoing> doing =
-        board.may_all_wait() ? job.all_doing(board, patience_s, false) : std::vector<common::PeDoing>();
+        board.may_all_wait() ? all_doing(job, board, patience_s, false) : std::vector<common::PeDoing>();
     const WaitsOfAll waits = waits_of(doing);
     const double passed_s = standstill_.seconds(doing, waits.picture, waits.are_all(), now_s);
     if (passed_s > 0 && passed_s >= limit_now_s) report(job, board, waits.picture, limit_now_s);
 }
 
 /// Reports a standstill that is still the same, and that no PE has reported.
-void HangWatch::report(bootstrap::Bootstrap& job, const common::BoardView& board, std::uint64_t picture,
+void HangWatch::report(bootstrap::Bootstrap* job, const common::BoardView& board, std::uint64_t picture,
                        double limit_s) {
     common::BoardHeader& header = board.header();
     std::uint64_t before = header.told_picture.load(std::memory_order_acquire);
     if (before == picture) return;
-    const std::vector<common::PeDoing> doing = job.all_doing(board, patience_for_report_s, true);
+    const std::vector<common::PeDoing> doing = all_doing(job, board, patience_for_report_s, true);
     const WaitsOfAll waits = waits_of(doing);
     if (!waits.are_all() || waits.picture != picture) return;
     if (!header.told_picture.compare_exchange_strong(before, picture, std::memory_order_acq_rel)) return;

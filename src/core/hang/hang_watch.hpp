@@ -15,13 +15,14 @@ class HangWatch {
   public:
     /// Call every 50 ms or so in a wait. One PE at a time looks, and one PE reports a standstill on standard
     /// error, once. Each further standstill is reported only if it lasts twice as long as the one before: a
-    /// program may have long waits. `limit_s` is ATOLL_STALL_WARN; 0 means never.
-    void look(bootstrap::Bootstrap& job, const common::BoardView& board, double limit_s) noexcept;
+    /// program may have long waits. `limit_s` is ATOLL_STALL_WARN; 0 means never. `job` is null for a board
+    /// whose PEs all run on this host.
+    void look(bootstrap::Bootstrap* job, const common::BoardView& board, double limit_s) noexcept;
 
   private:
     bool takes_turn(common::BoardHeader& header, std::uint64_t now_ns);
-    void look_at(bootstrap::Bootstrap& job, const common::BoardView& board, double limit_s, double now_s);
-    static void report(bootstrap::Bootstrap& job, const common::BoardView& board, std::uint64_t picture,
+    void look_at(bootstrap::Bootstrap* job, const common::BoardView& board, double limit_s, double now_s);
+    static void report(bootstrap::Bootstrap* job, const common::BoardView& board, std::uint64_t picture,
                        double limit_s);
 
     std::mutex mutex_;              // threads of the PE may wait at once; guards all below
