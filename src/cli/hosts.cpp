@@ -22,7 +22,6 @@
 #include "cli/hosts/agent_process.hpp"
 #include "cli/hosts/hosts_trace.hpp"
 #include "cli/job/rank_variables.hpp"
-#include "cli/job/sleep_watch.hpp"
 #include "cli/job/stall.hpp"
 #include "cli/thread_counts.hpp"
 #include "common/hmac.hpp"
@@ -31,6 +30,7 @@
 #include "common/settings/settings.hpp"
 #include "common/text.hpp"
 #include "core/hang/cause.hpp"
+#include "core/hang/sleep_watch.hpp"
 
 namespace atl::cli {
 namespace {
@@ -413,7 +413,7 @@ class HostsJob {
     bool is_over_ = false, ending_ = false, is_given_up_ = false;
     const Agent* first_failed_ = nullptr;
     StallWatch stall_{settings_.stall_warn_s, longest_stall_interval_s};
-    SleepWatch sleep_{settings_.stall_warn_s, isatty(STDIN_FILENO) != 0, false};
+    core::SleepWatch sleep_{settings_.stall_warn_s, isatty(STDIN_FILENO) != 0, false};
     Clock::time_point deadline_, trouble_since_;
 };
 

@@ -17,6 +17,7 @@
 #include "cli/trace/perfetto.hpp"
 #include "cli/trace/report.hpp"
 #include "common/descriptors/fd.hpp"
+#include "common/log.hpp"
 #include "common/text.hpp"
 #include "core/hang/cause.hpp"
 
@@ -201,8 +202,28 @@ RunningJob job_of(const std::vector<std::string>& arguments, const char* usage) 
 
 }  // namespace
 
+namespace {
+
+/// Reports on a job that no launcher watches, for the PE that starts this program. That PE waits until this
+/// returns, not for the report.
+int report_on(const std::string& heading, const RunningJob& job) {
+    if (const pid_t child = fork(); child != 0) return child > 0 ? 0 : 1;
+    const std::vector<common::PeDoing> doing = doing_with_sites(job.board());
+    const core::Cause cause = core::find_cause(doing);
+    std::string report = core::report_of(doing, cause, heading, "atoll: ");
+    const std::string stacks = stacks_of_places(job.board(), doing, cause.pes);
+    if (!stacks.empty()) report += "\n" + stacks;
+    common::say(report);
+    return 0;
+}
+
+}  // namespace
+
 int stacks_command(const std::vector<std::string>& arguments) {
     constexpr const char* usage = "atoll stacks [JOB]";
+    constexpr std::size_t of_report = 3;
+    if (arguments.size() == of_report && arguments[0] == "--report")
+        return report_on(arguments[1], RunningJob::of(arguments[2]));
     const RunningJob job = job_of(arguments, usage);
     std::printf("%s\n\n",
                 core::report_of(doing_with_sites(job.board()), "what the PEs are doing", "").c_str());

@@ -79,11 +79,34 @@ def test_a_job_of_one_pe_is_watched(tmp_path: Path, jobs: list[Ranks]) -> None:
     assert said.startswith("atoll: PE 0 waits in wait_until on "), said
 
 
+AWAY = {
+    "sleeps": ("time.sleep(1000)", "1 s"),
+    "computes": ("while True: pass", "5 s"),
+}
+
+
+@pytest.mark.parametrize("away", AWAY)
+def test_a_pe_that_does_not_come_is_named_with_its_line(tmp_path: Path, jobs: list[Ranks], away: str) -> None:
+    does, seconds = AWAY[away]
+    code = f"""
+        if me == 1:
+            {does}
+        atoll.barrier_all()
+    """
+    jobs.append(started(tmp_path, code, 3, ATOLL_STALL_WARN="0.1"))
+    said = jobs[0].wait_for("PE 0,2: barrier, for PE 1, at program.py:12 (")
+    cause = (
+        "atoll: PE 1 is in its own code at program.py:11, and PE 0,2 wait for it in barrier at program.py:12"
+    )
+    heading = f"atoll: PEs wait, and their waits have not changed for {seconds} (ATOLL_STALL_WARN)"
+    assert said.startswith(cause) and heading in said, said
+
+
 # A thread that computes beside a wait is known by its CPU time: see tests/core/standstill_test.cpp.
 LEGAL = {
-    "the other computes": "while time.process_time() < began + 1: pass",
+    "the other computes": "while time.process_time() < began + 0.5: pass",
     "the other sleeps": "time.sleep(1)",
-    "the other tests a word": "while time.process_time() < began + 1: atoll.test(x, '==', 1, index=0)",
+    "the other tests a word": "while time.process_time() < began + 0.5: atoll.test(x, '==', 1, index=0)",
 }
 
 

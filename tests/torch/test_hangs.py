@@ -126,11 +126,14 @@ def test_ranks_that_all_wait_are_reported_with_the_cause(hanging: Start, fault: 
     assert "every PE waits and nothing has moved for 0.4 s (ATOLL_STALL_WARN)" in job.next_line()
 
 
-def unwatched_report(folder: Path, code: str) -> str:
+ALL_WAIT = "atoll: every PE waits and nothing has moved for 0.2 s"
+
+
+def unwatched_report(folder: Path, code: str, heading: str = ALL_WAIT) -> str:
     """Return the first line of the report of three ranks that torchrun might have started."""
-    ranks = Ranks(folder, BEGIN + code, 3, python=str(PYTHON), ATOLL_STALL_WARN="0.4")
+    ranks = Ranks(folder, BEGIN + code, 3, python=str(PYTHON), ATOLL_STALL_WARN="0.2")
     try:
-        lines = ranks.wait_for(heading := "atoll: every PE waits and nothing has moved for 0.4 s").splitlines()
+        lines = ranks.wait_for(heading).splitlines()
     finally:
         ranks.kill()
     at = next(number for number, line in enumerate(lines) if line.startswith(heading))
@@ -141,6 +144,13 @@ def unwatched_report(folder: Path, code: str) -> str:
 def test_ranks_without_our_launcher_report_that_all_wait(tmp_path: Path, fault: str) -> None:
     code, first = STALLS[fault]
     line = unwatched_report(tmp_path, code)
+    assert re.match(first, line), line
+
+
+def test_a_sleeping_rank_is_reported_without_our_launcher(tmp_path: Path) -> None:
+    code, first = ABSENT["a rank that sleeps, while DDP of others waits"]
+    heading = "atoll: PEs wait, and their waits have not changed for 2 s"
+    line = unwatched_report(tmp_path, code, heading)
     assert re.match(first, line), line
 
 

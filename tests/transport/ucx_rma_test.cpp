@@ -216,7 +216,8 @@ struct UnattendedWorld : UcxWorld {
 };
 
 TEST(UcxRma, LargeOperationsNeedNothingOfTheTarget) {
-    const transport::ucx::Library& ucp = transport::ucx::library(given_library());
+    const std::string given = given_library();
+    const transport::ucx::Library& ucp = transport::ucx::library(given);
     if (ucp.minor < 16)
         GTEST_SKIP() << "UCX " << ucp.version << " makes messages of puts by shared memory; 1.16 does not";
     UnattendedWorld by_messages(UcxRma::off, 1);

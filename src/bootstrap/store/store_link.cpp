@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "common/recorder/stack_area.hpp"
+
 namespace atl::bootstrap {
 
 StoreLink::StoreLink(Link link, std::string_view name)
@@ -16,6 +18,7 @@ bool StoreLink::is_child() const noexcept { return ::getpid() != process_; }
 
 void StoreLink::sign_in(HostSegment& segment) {
     board_.view().sign_in(pe_);
+    common::offer_stacks(board_.view().stacks(pe_));
     client_->watch_board(board_.view());
     segment.board = board_.view();
     // After the fence all PEs have mapped the memory and are reported if they die.

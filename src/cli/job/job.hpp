@@ -10,7 +10,6 @@
 #include "cli/job/kv.hpp"
 #include "cli/job/process_group.hpp"
 #include "cli/job/rank_variables.hpp"
-#include "cli/job/sleep_watch.hpp"
 #include "cli/job/stall.hpp"
 #include "cli/output/events.hpp"
 #include "cli/output/output.hpp"
@@ -18,6 +17,7 @@
 #include "cli/trace/trace_output.hpp"
 #include "common/board/board.hpp"
 #include "common/settings/settings.hpp"
+#include "core/hang/sleep_watch.hpp"
 
 namespace atl::cli {
 
@@ -141,7 +141,7 @@ class Job {
     std::vector<Pe> pes_;
     KeyValueStore store_;
     StallWatch stall_;
-    SleepWatch sleep_;
+    core::SleepWatch sleep_;
     TraceOutput trace_;
 
     Phase phase_ = Phase::running;

@@ -149,7 +149,7 @@ enum class GpuWait : std::uint32_t {
 };
 
 inline constexpr std::uint32_t board_magic = 0xA7011B0Du;
-inline constexpr std::uint32_t board_version = 12;
+inline constexpr std::uint32_t board_version = 13;
 
 struct alignas(64) BoardHeader {
     std::uint32_t magic = board_magic;
@@ -182,6 +182,7 @@ struct alignas(64) BoardHeader {
     std::atomic<std::uint64_t> looked_ns{0};
     std::atomic<std::uint64_t> told_picture{0};  ///< the waits of the last standstill that was reported
     std::atomic<std::uint32_t> told{0};          ///< number of reports
+    std::atomic<std::uint32_t> told_sleep{0};    ///< 1: a report told of PEs that sleep or work outside Atoll
     /// PEs that finalized, left or died.
     alignas(64) std::atomic<std::uint32_t> exited{0};
     std::atomic<std::uint32_t> left{0};  ///< those of `exited` that left without finalize

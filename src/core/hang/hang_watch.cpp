@@ -3,9 +3,11 @@
 #include "common/clock.hpp"
 #include "common/log.hpp"
 #include "core/hang/cause.hpp"
+#include "core/hang/launcher_report.hpp"
 
 #include <algorithm>
 #include <exception>
+#include <unistd.h>
 #include <vector>
 
 namespace atl::core {
@@ -13,7 +15,7 @@ namespace atl::core {
 namespace {
 
 /// A PE that has not looked for this long waits no longer, or was stopped. Another one then takes its turn.
-constexpr std::uint64_t lapse_ns = 200'000'000;
+constexpr std::uint64_t lapse_ns = 400'000'000;
 /// Times between looks of PEs of other hosts are bounded by a message to each.
 constexpr double longest_interval_s = 10;
 constexpr double patience_s = 0.2, patience_for_report_s = 1;
@@ -48,9 +50,11 @@ bool HangWatch::takes_turn(common::BoardHeader& header, std::uint64_t now_ns) {
     if (!was_mine && !has_lapsed) return false;
     if (!header.looked_ns.compare_exchange_strong(last, now_ns, std::memory_order_relaxed)) return false;
     my_look_ns_ = now_ns;
-    constexpr std::uint64_t stopped_ns = 5 * lapse_ns;
+    constexpr std::uint64_t stopped_ns = 1'000'000'000;
     if (!was_mine || now_ns > last + stopped_ns) {
-        standstill_.restart(static_cast<double>(now_ns) * 1e-9);
+        const double now_s = static_cast<double>(now_ns) * 1e-9;
+        standstill_.restart(now_s);
+        if (sleep_) sleep_->restart(now_s);
         next_s_ = 0;
     }
     return true;
@@ -67,6 +71,22 @@ void HangWatch::look_at(bootstrap::Bootstrap* job, const common::BoardView& boar
     const WaitsOfAll waits = waits_of(doing);
     const double passed_s = standstill_.seconds(doing, waits.picture, waits.are_all(), now_s);
     if (passed_s > 0 && passed_s >= limit_now_s) report(job, board, waits.picture, limit_now_s);
+    if (!waits.are_all()) look_for_sleepers(board, limit_s, now_s);
+}
+
+/// The launcher's program asks these PEs for their lines. Without it the report lacks them.
+void HangWatch::look_for_sleepers(const common::BoardView& board, double limit_s, double now_s) {
+    if (!sleep_) sleep_.emplace(limit_s, ::isatty(STDIN_FILENO) != 0, false);
+    std::atomic<std::uint32_t>& told = board.header().told_sleep;
+    if (!sleep_->is_due(now_s) || told.load(std::memory_order_relaxed) != 0) return;
+    const std::vector<common::PeDoing> doing = board.all_doing(false);
+    const auto is_elsewhere = [](const common::PeDoing& one) {
+        return one.process == common::silent_process;
+    };
+    if (std::any_of(doing.begin(), doing.end(), is_elsewhere) || !sleep_->update(doing, now_s)) return;
+    if (told.exchange(1, std::memory_order_relaxed) != 0) return;
+    const std::string heading = sleep_->text_of_waits() + "; what the PEs are doing";
+    if (!report_by_launcher(heading)) common::say(report_of(board.all_doing(), heading, "atoll: "));
 }
 
 /// Reports a standstill that is still the same, and that no PE has reported.

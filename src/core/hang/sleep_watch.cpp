@@ -1,4 +1,4 @@
-#include "cli/job/sleep_watch.hpp"
+#include "core/hang/sleep_watch.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -7,11 +7,11 @@
 #include "common/board/beside_gpu.hpp"
 #include "common/pe_ranges.hpp"
 
-namespace atl::cli {
+namespace atl::core {
 
 bool SleepWatch::update(const std::vector<common::PeDoing>& doing, double now_s) {
     next_s_ = now_s + interval_s();
-    core::WaitsOfAll waits = core::waits_of(doing);
+    WaitsOfAll waits = waits_of(doing);
     const bool is_still = waits.any && !waits.others.empty() && !waits.has_absent;
     bool may_sleep = is_still;
     std::uint64_t picture = waits.picture;
@@ -54,7 +54,7 @@ void SleepWatch::restart(double now_s) {
 }
 
 std::string SleepWatch::answered(const std::vector<common::PeDoing>& doing) {
-    core::WaitsOfAll waits = core::waits_of(doing);
+    WaitsOfAll waits = waits_of(doing);
     if (waits.any && !waits.others.empty()) others_ = waits.others;  // fewer, if some show that they wait
     const bool are_idle = std::all_of(waits.others.begin(), waits.others.end(), [&](int pe) {
         return doing[static_cast<std::size_t>(pe)].site == common::idle_in_pool;
@@ -74,6 +74,11 @@ std::string SleepWatch::unchanged_text(double limit_s) const {
            " (ATOLL_STALL_WARN)";
 }
 
+std::string SleepWatch::text_of_waits() const {
+    return "PEs wait, and their waits have not changed for " +
+           bootstrap::seconds_text(is_asleep_ ? sleep_s_ : work_s_) + " (ATOLL_STALL_WARN)";
+}
+
 std::string SleepWatch::text() const {
     const bool one = others_.size() == 1;
     const std::string pes = "PE " + common::pe_ranges(others_);
@@ -87,4 +92,4 @@ std::string SleepWatch::text() const {
            unchanged_text(sleep_s_);
 }
 
-}  // namespace atl::cli
+}  // namespace atl::core

@@ -9,9 +9,9 @@
 #include "common/board/board.hpp"
 #include "core/hang/standstill.hpp"
 
-namespace atl::cli {
+namespace atl::core {
 
-/// Sleep and work may be intended, so the limits are longer than that of StallWatch.
+/// Sleep and work may be intended, so the limits are longer than that of a standstill of all.
 class SleepWatch {
   public:
     /// `stall_warn_s` is ATOLL_STALL_WARN. 0 disables it. A person at a terminal may be what a PE waits for:
@@ -38,6 +38,8 @@ class SleepWatch {
     /// "PE 3 sleeps outside Atoll, and the waits of the others have not changed for 12 s (…)", after `update`
     /// was true.
     std::string text() const;
+    /// The same without the PEs, for a report that asks them later: some may turn out to wait.
+    std::string text_of_waits() const;
 
   private:
     /// A loop of short sleeps uses a small share of a CPU. A process's CPU time is known in steps of 10 ms.
@@ -50,8 +52,8 @@ class SleepWatch {
     double sleep_s_, work_s_, ask_s_;
     bool is_pool_;
     double next_s_ = 0, may_ask_s_ = 0;
-    core::Standstill sleep_{{most_waiting_share, most_share, least_cpu_s}};
-    core::Standstill waits_{{most_waiting_share, any_share, least_cpu_s}};
+    Standstill sleep_{{most_waiting_share, most_share, least_cpu_s}};
+    Standstill waits_{{most_waiting_share, any_share, least_cpu_s}};
     double waited_s_ = 0;
     std::vector<int> others_;
     bool is_stopped_ = false;  ///< one of them
@@ -61,4 +63,4 @@ class SleepWatch {
     bool is_asleep_ = false, was_asked_ = false, warned_ = false;
 };
 
-}  // namespace atl::cli
+}  // namespace atl::core
