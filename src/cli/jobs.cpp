@@ -204,7 +204,7 @@ RunningJob job_of(const std::vector<std::string>& arguments, const char* usage) 
 
 namespace {
 
-/// Reports on a job that no launcher watches, for the PE that starts this program. That PE waits until this
+/// Reports on a job without a launcher of ours. One of its PEs has started this program, and waits until this
 /// returns, not for the report.
 int report_on(const std::string& heading, const RunningJob& job) {
     if (const pid_t child = fork(); child != 0) return child > 0 ? 0 : 1;
