@@ -32,6 +32,19 @@ def listed(names: list[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
 
+def membership(function: str, about: str, names: list[str]) -> list[str]:
+    """Return a C++ function that finds an operation in a list."""
+    return [
+        f"/// {about}",
+        f"constexpr bool {function}(std::uint16_t number) {{",
+        f"    constexpr std::string_view names[] = {{{listed(names)}}};",
+        "    for (const std::string_view name : names)",
+        "        if (name == operation_name(number)) return true;",
+        "    return false;",
+        "}",
+    ]
+
+
 def header(of: dict[str, Any]) -> str:
     """Return the C++ types."""
     events, operations = of["events"], of["operations"]["names"]
@@ -82,13 +95,19 @@ def header(of: dict[str, Any]) -> str:
         "}",
         "inline constexpr std::size_t operation_count = std::size(operation_names);",
         "",
-        "/// Collectives whose first argument is a number of bytes.",
-        "constexpr bool is_sized(std::uint16_t number) {",
-        f"    constexpr std::string_view sized[] = {{{listed(of['operations']['sized'])}}};",
-        "    for (const std::string_view name : sized)",
-        "        if (name == operation_name(number)) return true;",
-        "    return false;",
-        "}",
+        *membership(
+            "is_sized", "Collectives whose first argument is a number of bytes.", of["operations"]["sized"]
+        ),
+        *membership(
+            "is_unfinished",
+            "Calls whose bytes are in flight until their context is quiet.",
+            of["operations"]["unfinished"],
+        ),
+        *membership(
+            "completes_context",
+            "Collectives that complete the default context of their team.",
+            of["operations"]["completing"],
+        ),
         "",
         "}  // namespace atl::common",
         "// clang-format on",

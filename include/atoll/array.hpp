@@ -3,7 +3,6 @@
 
 #include "atoll/job.hpp"
 
-#include <cstring>
 #include <span>
 #include <utility>
 
@@ -18,11 +17,10 @@ template <Symmetric T> class SymmetricArray {
     /// Allocates `count` zeroed elements on every PE of `job`. They are zero on all PEs before any PE
     /// returns.
     SymmetricArray(Job& job, std::size_t count) : job_(job.handle()), count_(count) {
-        const Allocation block = job.allocate(detail::ContextBase::bytes_of<T>(count), alignof(T));
+        const Allocation block = job.allocate_zeroed(detail::ContextBase::bytes_of<T>(count), alignof(T));
         data_ = static_cast<T*>(block.address);
         serial_ = block.serial;
-        if (!block.zeroed && count != 0) std::memset(static_cast<void*>(data_), 0, count * sizeof(T));
-        job.world().sync();
+        if (count == 0) job.world().sync();  // which an allocation without bytes leaves out
     }
     ~SymmetricArray() { release(); }
     SymmetricArray(SymmetricArray&& other) noexcept { swap(other); }

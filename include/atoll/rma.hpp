@@ -107,7 +107,7 @@ class ATOLL_API RmaOps : public ContextBase {
     template <Symmetric T>
     void put_signal_nbi(T* dst, const T* src, std::size_t count, std::uint64_t* signal, std::uint64_t value,
                         SignalOp op, int pe) const {
-        put_signal_bytes(dst, src, bytes_of<T>(count), signal, value, op, pe);
+        put_signal_bytes(dst, src, bytes_of<T>(count), signal, value, op, pe, false);
     }
     void signal_set(std::uint64_t* signal, std::uint64_t value, int pe) const {
         signal_op(signal_place(SignalOp::set, signal, value, pe), signal, value, SignalOp::set, pe);
@@ -129,19 +129,19 @@ class ATOLL_API RmaOps : public ContextBase {
     /// Local.
     void fence() const {
         std::atomic_thread_fence(std::memory_order_release);
-        if (window_.routed) order_routed(*state_, -1, false);
+        if (window_.orders) order_routed(*state_, -1, false);
     }
     /// All operations of this context, and this thread's stores, are complete and visible to every PE on
     /// return. Local.
     void quiet() const {
-        if (window_.routed) order_routed(*state_, -1, true);
+        if (window_.orders) order_routed(*state_, -1, true);
         std::atomic_thread_fence(std::memory_order_seq_cst);
     }
     /// quiet towards the given PEs of the team.
     void pe_quiet(std::span<const int> pes) const {
         for (const int pe : pes) {
             check_pe(pe);
-            if (window_.routed) order_routed(*state_, pe, true);
+            if (window_.orders) order_routed(*state_, pe, true);
         }
         std::atomic_thread_fence(std::memory_order_seq_cst);
     }
@@ -161,7 +161,7 @@ class ATOLL_API RmaOps : public ContextBase {
         get_to<Local::own>(value, src, bytes, pe, true);
     }
     void put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
-                          std::uint64_t value, SignalOp op, int pe) const {
+                          std::uint64_t value, SignalOp op, int pe, bool blocking = true) const {
         // The signal address is checked before the data move: a call that is refused moves nothing.
         std::uint64_t* const word = signal_place(op, signal, value, pe);
         if (bytes != 0) {
@@ -169,7 +169,7 @@ class ATOLL_API RmaOps : public ContextBase {
             if (const Slot there = route_any(dst, bytes, pe); there.is_near() && !has_devices()) [[likely]]
                 copy_for_reader(window_.at(dst, there), src, bytes, window_.nontemporal_bytes);
             else
-                return put_signal_routed(*state_, dst, src, bytes, signal, value, op, pe);
+                return put_signal_routed(*state_, dst, src, bytes, signal, value, op, pe, blocking);
         }
         signal_op(word, signal, value, op, pe);
     }

@@ -22,6 +22,7 @@ struct HostSegment {
     std::vector<int> pes;
     common::BoardView board;      ///< mapped for the life of the process's job
     std::size_t board_bytes = 0;  ///< 0: not ours to unmap
+    bool lacks_logs = false;      ///< a launcher wants a trace, and a PE of the job has no room for it
     common::Fd heap_fd;           ///< invalid when `heap_memory` is given
     /// PEs that are threads of one process share one mapping, so that ThreadSanitizer sees one address per
     /// word.

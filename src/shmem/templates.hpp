@@ -181,35 +181,36 @@ inline SignalOp signal_op(int op) {
 }
 
 inline void putmem_signal(Call call, void* dest, const void* source, std::size_t bytes, std::uint64_t* signal,
-                          std::uint64_t value, int op, int pe) {
+                          std::uint64_t value, int op, int pe, bool blocking = true) {
     guarded(call, [&] {
         const Context& context = context_of(call);
         if (context.window().check_args) [[unlikely]]
             check_signal_put(context, bytes_area("dest", dest, bytes), bytes_area("source", source, bytes),
                              signal, pe);
-        context.put_signal_bytes(dest, source, bytes, signal, value, signal_op(op), pe);
+        context.put_signal_bytes(dest, source, bytes, signal, value, signal_op(op), pe, blocking);
         core::note_signal(context.state(), signal, value, signal_op(op) == SignalOp::add, pe);
     });
 }
 inline void putmem_signal_nbi(Call call, void* dest, const void* source, std::size_t bytes,
                               std::uint64_t* signal, std::uint64_t value, int op, int pe) {
-    putmem_signal(call, dest, source, bytes, signal, value, op, pe);
+    putmem_signal(call, dest, source, bytes, signal, value, op, pe, false);
 }
 template <class T>
 void put_signal(Call call, T* dest, const T* source, std::size_t n, std::uint64_t* signal,
-                std::uint64_t value, int op, int pe) {
+                std::uint64_t value, int op, int pe, bool blocking = true) {
     guarded(call, [&] {
         const Context& context = context_of(call);
         if (context.window().check_args) [[unlikely]]
             check_signal_put(context, area("dest", dest, n), area("source", source, n), signal, pe);
-        context.put_signal(dest, source, n, signal, value, signal_op(op), pe);
+        context.put_signal_bytes(dest, source, Context::bytes_of<T>(n), signal, value, signal_op(op), pe,
+                                 blocking);
         core::note_signal(context.state(), signal, value, signal_op(op) == SignalOp::add, pe);
     });
 }
 template <class T>
 void put_signal_nbi(Call call, T* dest, const T* source, std::size_t n, std::uint64_t* signal,
                     std::uint64_t value, int op, int pe) {
-    put_signal(call, dest, source, n, signal, value, op, pe);
+    put_signal(call, dest, source, n, signal, value, op, pe, false);
 }
 inline void signal_add(Call call, std::uint64_t* signal, std::uint64_t value, int pe) {
     guarded(call, [&] {

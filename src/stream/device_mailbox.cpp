@@ -208,6 +208,7 @@ void DeviceMailbox::State::take(MailboxStep step, Stream stream, void* dst, std:
 
 DeviceMailbox::DeviceMailbox(Job& job, const Team& team, std::size_t nbytes, int slots)
     : state_(std::make_unique<State>()) {
+    const core::Meetings::Within within(job.state().world_state().meetings(), "device_mailbox");
     // All PEs compare the arguments before any of them rejects its own.
     job.state().world_state().agree(
         core::call_record("device_mailbox", nbytes, static_cast<std::uint64_t>(slots)));

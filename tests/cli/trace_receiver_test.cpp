@@ -144,7 +144,7 @@ TEST_F(Receiver, TellsThatAHostHasNoRoomForLogs) {
     ASSERT_TRUE(send('Z'));
     EXPECT_EQ(answer().value_or(bootstrap::Frame()).type, 'Z');
     EXPECT_EQ(missing().back(),
-              "the trace lacks events of PE 2 (host b): their host has no room for the logs "
+              "the trace lacks events of PE 2 (host b): a host has no room for the logs "
               "of all PEs, whose size ATOLL_TRACE_EVENTS sets");
 }
 

@@ -109,6 +109,38 @@ def test_a_record_has_no_one_sided_operations(tmp_path: Path, way: str) -> None:
     assert not any(event["event"] == "move" for event in events)
 
 
+def test_without_room_on_one_pe_no_pe_writes_a_trace(tmp_path: Path) -> None:
+    """One PE of the job may use little memory: it has room for its heap, and none for the logs."""
+    limit = """
+    import resource
+    try:
+        os.mkdir("limited")
+    except FileExistsError:
+        pass
+    else:
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + (2 << 30), used + (2 << 30)))
+"""
+    done = run(
+        tmp_path, "    from pathlib import Path\n" + limit + PROGRAM, "--trace", "out.pftrace",
+        ATOLL_TRACE_EVENTS=str(20_000_000), ATOLL_HEAP_SIZE="1M",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    warning, *missing = done.stderr.splitlines()
+    assert re.fullmatch(
+        r"atoll: warning: PE [0-3] has no room for the logs of a trace, so no PE of this job writes one\. The job board "
+        r"\(\d+ bytes\) could not be mapped: .* Lower ATOLL_TRACE_EVENTS \(20000000 events a PE\), or raise the "
+        r"limit of addresses there \(ulimit -v\)\.",
+        warning,
+    ), done.stderr
+    assert missing == [
+        f"atoll run: the trace lacks events of PE {pes} (host {host}): a host has no room for the logs of all PEs, "
+        "whose size ATOLL_TRACE_EVENTS sets"
+        for pes, host in (("0,1", "a"), ("2,3", "b"))
+    ]
+    assert Decoded(tmp_path / "out.pftrace").slices == []
+
+
 def test_a_full_log_counts_what_it_drops(tmp_path: Path) -> None:
     done = run(tmp_path, PROGRAM, "--trace", "out.pftrace", ATOLL_TRACE_EVENTS="10")
     said = re.fullmatch(

@@ -95,6 +95,21 @@ def test_each_signal_of_a_kernel_leads_to_the_wait_that_it_ends(traced: Path) ->
         assert one.begin <= time and trace.pe(track) != trace.pe(one.track)
 
 
+def test_signals_between_a_host_and_a_kernel_are_arrows(kernels: Path, tmp_path: Path) -> None:
+    done = run([kernels, "host"], tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    trace = Decoded(tmp_path / "out.pftrace")
+    starts = {flow: one for one in trace.slices for flow in one.flows}
+    inside = {one.track for one in trace.within_kernels()}
+    arrows = [
+        (one.name, trace.pe(one.track), one.track in inside, trace.pe(track), track in inside)
+        for one, track in ((starts[flow], track) for flow, (_, track) in trace.woken.items())
+    ]
+    assert sorted(arrows) == [
+        ("put_signal", "PE 0", False, "PE 1", True), ("put_signal", "PE 1", True, "PE 0", False),
+    ]  # fmt: skip
+
+
 def test_record_and_report_have_them(traced: Path) -> None:
     def printed(command: str) -> str:
         done = subprocess.run([launcher(), command, str(traced)], capture_output=True, text=True, check=True)

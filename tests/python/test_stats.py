@@ -33,8 +33,24 @@ CALLS = """
     atoll.atomic_fetch_add(words, 1, right, index=0)
     atoll.take(words, [0, 1], [right, right])
     atoll.put_signal(x, np.ones(4), s, 1, pe=right)
-    atoll.signal_wait_until(s, ">=", 1)
+    atoll.put_signal(x[::2], np.ones(2), s, 2, pe=right)
+    atoll.put_signal_nbi(x, np.ones(4), s, 3, pe=right)
+    atoll.quiet()
+    atoll.signal_wait_until(s, ">=", 3)
+    atoll.signal_add(s, 1, pe=right)
+    atoll.signal_consume(s, 4)
     atoll.barrier_all()
+    atoll.signal_set(s, 0, pe=right)
+    lock = atoll.Lock()
+    with lock:
+        pass
+    if lock.acquire(blocking=False):
+        lock.release()
+    box = atoll.Mailbox(8)
+    team = atoll.WORLD.split(0, me)
+    atoll.WORLD.split_strided(0, 1, n)
+    atoll.WORLD.split_2d(1)
+    atoll.zeros(4)
     atoll.sum_reduce(words, words)
     atoll.fcollect(words, blocking=False).wait()
     after = atoll.stats()
@@ -44,17 +60,19 @@ CALLS = """
     }
     expected = {
         "put": (7, 5 * 32 + (1 << 18) + 16), "get": (3, 96), "p": (100, 800), "g": (1, 8), "iput": (1, 16),
-        "atomic_fetch_add": (1, 8), "take": (1, 16), "put_signal": (1, 32), "signal_wait_until": (1, 0),
-        "barrier": (1, 0), "reduce": (1, 32),
+        "atomic_fetch_add": (1, 8), "take": (1, 16), "put_signal": (2, 48), "put_signal_nbi": (1, 32), "signal_wait_until": (1, 0),
+        "signal_add": (1, 8), "signal_consume": (1, 0), "signal_set": (1, 8), "quiet": (1, 0),
+        "Lock.acquire": (1, 8), "test_lock": (1, 8), "barrier": (1, 0),
+        "mailbox": (1, counted["mailbox"][1]), "split": (1, 0), "split_strided": (1, 0), "split_2d": (1, 0),
+        "allocate": (2, 40), "reduce": (1, 32),
         "fcollect": (1, 32), "Request.wait": (1, 0),
     }
-    if os.environ["ATOLL_CHECK"] == "all":
-        expected["barrier"] = (2, 0)  # the comparison of the calls is one more meeting
     for name, numbers in expected.items():
         assert counted[name] == numbers, (name, counted[name], numbers)
     for name, row in after.items():
         assert 0 <= row["waiting_seconds"] <= row["seconds"] * 1.01 + 1e-6, (name, row)
         assert 0 < row["longest_seconds"] <= row["seconds"] * 1.01 + 1e-6, (name, row)
+    assert after["init"]["calls"] == 1 and "sync" not in counted and "finalize" not in counted
     assert after["signal_wait_until"]["waiting_seconds"] == after["signal_wait_until"]["seconds"]
     assert atoll.peer(x, right) is not None  # addresses of other PEs are as without statistics
     text = atoll.stats(format="openmetrics")

@@ -118,6 +118,86 @@ def test_call_sites_are_lines_of_the_program(traced: Path) -> None:
     assert sites and all(re.fullmatch(r"program\.py:\d+", site) for site in sites), sites
 
 
+ONE_SIDED = """
+    atoll.init()
+    me, n = atoll.my_pe(), atoll.n_pes()
+    right = (me + 1) % n
+    x, w = atoll.zeros(64), atoll.zeros(1, dtype="int64")
+    s = atoll.zeros(1, dtype="uint64")
+    other = atoll.Context()
+    lock = atoll.Lock()
+    atoll.put_nbi(x, np.ones(64), right)
+    atoll.put_nbi(x[:8], np.ones(8), right, ctx=other)
+    atoll.get_nbi(np.zeros(64), x, right)
+    atoll.quiet()
+    atoll.put_signal_nbi(x, np.ones(64), s, 1, pe=right)
+    atoll.signal_wait_until(s, ">=", 1)
+    atoll.barrier_all()
+    other.quiet()
+    atoll.iput(x, np.ones(64), 2, 1, 8, right)
+    for name, arguments in (("add", (1,)), ("fetch_add", (1,)), ("compare_swap", (5, 6)), ("set", (0,))):
+        getattr(atoll, "atomic_" + name)(w, *arguments, right)
+    atoll.barrier_all()
+    if me == 0:
+        with lock:
+            atoll.p(w, 7, 1)
+            time.sleep(0.05)
+    else:
+        atoll.wait_until(w, "==", 7)
+        with lock:
+            pass
+    y = atoll.zeros(4)
+    atoll.free(y)
+    atoll.finalize()
+"""
+
+
+@pytest.fixture(scope="module")
+def one_sided(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("one_sided")
+    done = run(folder, "    import time\n" + ONE_SIDED, "--trace", "out.pftrace", n=2)
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder / "out.pftrace"
+
+
+def test_one_sided_calls_have_their_peer_their_bytes_and_their_place(one_sided: Path) -> None:
+    trace = Decoded(one_sided)
+    expected = {
+        "put_nbi": (4, {64, 512}), "get_nbi": (2, {512}), "put_signal_nbi": (2, {512}), "iput": (2, {64}),
+        "atomic_add": (2, {8}), "atomic_fetch_add": (2, {8}), "atomic_compare_swap": (2, {8}), "atomic_set": (2, {8}),
+        "Lock.acquire": (2, {8}), "Lock.release": (2, {8}),
+    }  # fmt: skip
+    for name, (count, sizes) in expected.items():
+        found = trace.named(name)
+        assert len(found) == count and {one.notes["bytes"] for one in found} == sizes, name
+        assert {one.notes["peer"] for one in found} <= {0, 1}, name
+    locks = {one.notes["place"] for name in ("Lock.acquire", "Lock.release") for one in trace.named(name)}
+    assert len(locks) == 1
+
+
+def test_bytes_are_in_flight_until_their_context_is_quiet(one_sided: Path) -> None:
+    trace = Decoded(one_sided)
+    flights = [values for track, values in trace.counters.items() if trace.titles[track] == "bytes in flight"]
+    # Two puts and a get; quiet of the default context; a put that the barrier completes; quiet of the other one.
+    assert flights == [[512, 576, 1088, 64, 576, 64, 0]] * 2
+
+
+def test_the_end_of_a_lock_leads_to_the_wait_for_it(one_sided: Path) -> None:
+    trace = Decoded(one_sided)
+    starts = {flow: one for one in trace.slices for flow in one.flows}
+    released = [flow for flow, one in starts.items() if one.name == "Lock.release"]
+    assert [(trace.pe(starts[flow].track), trace.pe(trace.woken[flow][1])) for flow in released] == [
+        ("PE 0", "PE 1")
+    ]
+
+
+def test_calls_of_several_meetings_are_one_slice(one_sided: Path) -> None:
+    trace = Decoded(one_sided)
+    calls = {"init": 1, "allocate": 5, "free": 1, "finalize": 1, "sync": 0, "barrier": 2}
+    for name, count in calls.items():
+        assert len([one for one in trace.named(name) if "call" in one.notes]) == 2 * count, name
+
+
 def test_collectives_that_do_not_block_are_slices_from_start_to_end(traced: Path) -> None:
     trace = Decoded(traced)
     titles = {one.track: trace.titles[one.track] for one in trace.slices}

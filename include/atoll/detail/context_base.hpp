@@ -139,7 +139,8 @@ ATOLL_API std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DTyp
                                       std::uint64_t value, std::uint64_t compare, int pe);
 /// Puts 0 or more bytes through the transport, then updates the signal on the same PE.
 ATOLL_API void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes,
-                                 std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe);
+                                 std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe,
+                                 bool blocking);
 /// The signal of a put_signal without data.
 ATOLL_API void signal_routed(core::ContextState& ctx, std::uint64_t* signal, std::uint64_t value, SignalOp op,
                              int pe);

@@ -47,6 +47,12 @@ class Measured {
         object_ = object;
         value_ = value;
     }
+    /// For traces: the team and the number of the context that completes a non-blocking call.
+    void set_context(std::uint32_t team, std::uint32_t context) noexcept {
+        team_ = team;
+        context_ = context;
+    }
+    bool is_on() const noexcept { return meter_ != nullptr; }
     Measured(const Measured&) = delete;
     Measured& operator=(const Measured&) = delete;
 
@@ -63,6 +69,7 @@ class Measured {
     const core::JobState* job_;
     const void* object_;
     std::uint64_t value_;
+    std::uint32_t team_, context_;
     std::int32_t peer_;
     std::uint16_t operation_;
     Kind kind_;

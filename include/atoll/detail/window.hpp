@@ -53,6 +53,7 @@ struct Window {
     bool counts = false;                       ///< statistics or a trace: operations take their routed forms
     int n_slots = 1;
     bool routed = false;  ///< a PE is outside the window, or a transport was forced
+    bool orders = false;  ///< quiet and fence have more to do than a fence of the CPU: `routed` or `counts`
     StaticRange statics;
 
     /// The longest access of one element, a `long double _Complex`.

@@ -1,6 +1,7 @@
 #include "arrays/transfer.hpp"
 
 #include "arrays/far_moves.hpp"
+#include "core/team/context_state.hpp"
 
 #include <cstring>
 
@@ -24,6 +25,7 @@ void put_elsewhere(const Context& ctx, char* dst, const char* src, std::size_t b
     if (there == nullptr) return ctx.put_bytes(dst, src, bytes, pe, blocking);
     atl::detail::Measured measured = measure_move(ctx, blocking ? "put" : "put_nbi", bytes, pe);
     measured.set_subject(dst);
+    if (!blocking) atl::core::note_context(measured, ctx.state());
     copy_bytes(there, src, bytes);
 }
 
@@ -32,6 +34,7 @@ void get_elsewhere(const Context& ctx, char* dst, const char* src, std::size_t b
     if (there == nullptr) return ctx.get_bytes(dst, src, bytes, pe, blocking);
     atl::detail::Measured measured = measure_move(ctx, blocking ? "get" : "get_nbi", bytes, pe);
     measured.set_subject(src);
+    if (!blocking) atl::core::note_context(measured, ctx.state());
     copy_bytes(dst, there, bytes);
 }
 
@@ -48,7 +51,8 @@ Strides strides_as(PyArrayObject* array, PyArrayObject* like) {
 
 void move_strided(const Context& ctx, const FarTransfer& t, const Extent& extent) {
     if (extent.bytes == 0) return ctx.check_pe(t.pe);
-    const atl::detail::Measured measured = measure_move(ctx, t.put ? "put" : "get", bytes_of(t), t.pe);
+    atl::detail::Measured measured = measure_move(ctx, t.put ? "put" : "get", bytes_of(t), t.pe);
+    measured.set_subject(t.far);
     char* const far = ctx.window().near_at(t.far, ctx.route(extent.low, extent.bytes, t.pe));
     if (far == nullptr) return move_far(ctx, t);
     copy_to_or_from(far, t);

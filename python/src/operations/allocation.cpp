@@ -1,6 +1,7 @@
 // Allocates and frees symmetric arrays, and makes views of other PEs' copies.
 #include "calls/names.hpp"
 #include "calls/registry.hpp"
+#include "core/job/allocation_call.hpp"
 #include "gpu/device.hpp"
 #include "pool/pool.hpp"
 
@@ -90,6 +91,8 @@ PyObject* empty_body(const Arguments<9>& a) {
     const bool zero = PyObject_IsTrue(a[6]) == 1;
     const AllocationHints hints{PyObject_IsTrue(a[4]) == 1, PyObject_IsTrue(a[5]) == 1,
                                 on_gpu ? Memory::device : Memory::host};
+    // Allocation, zeroing and the meeting after it are one call in statistics and reports.
+    const core::AllocationCall call(job);
     Allocation block;
     try {
         block = on_gpu && zero ? job.allocate_zeroed(asked, static_cast<std::size_t>(align), hints)

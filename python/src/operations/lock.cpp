@@ -32,10 +32,8 @@ struct PyLock {
 
 void construct(PyLock* self) {
     Job& job = current("Lock");
-    const Allocation allocation = job.allocate(sizeof(std::int64_t));
+    const Allocation allocation = job.allocate_zeroed(sizeof(std::int64_t));
     Ref owner = make_block(allocation, sizeof(std::int64_t));
-    *static_cast<std::int64_t*>(allocation.address) = 0;
-    job.world().sync();
     name_memory(allocation.address, sizeof(std::int64_t), sizeof(std::int64_t), "atoll.Lock");
     new (self) PyLock{std::move(owner)};
 }

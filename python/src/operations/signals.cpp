@@ -75,6 +75,7 @@ void put_signal_on_device(const Spec& spec, const Context& ctx, PyArrayObject* d
 
 /// (dst, src, sig, value, op, pe, index, ctx, team, stream)
 template <Spec& S> PyObject* put_signal_body(const Arguments<10>& a) {
+    constexpr bool blocking = &S == &put_signal_spec;
     const Context& ctx = context_of(S, a[7], a[8]);
     PyArrayObject* dst = array_arg(S, "dst", a[0]);
     if (!given(a[5])) [[unlikely]]
@@ -115,12 +116,15 @@ template <Spec& S> PyObject* put_signal_body(const Arguments<10>& a) {
     if (!same_shape(dst, src)) fail_shapes(S, "dst", dst, "src", src);
     if (c_contiguous(dst) && c_contiguous(src)) {
         ReleaseGil released(extent.bytes >= release_gil_bytes);
-        ctx.put_signal_bytes(extent.low, PyArray_BYTES(src), extent.bytes, word, value, op, pe);
+        ctx.put_signal_bytes(extent.low, PyArray_BYTES(src), extent.bytes, word, value, op, pe, blocking);
         core::note_signal(ctx.state(), word, value, op == SignalOp::add, pe);
         return none();
     }
     const Strides near = strides_as(src, dst);
     ctx.check_pe(pe);
+    atl::detail::Measured measured =
+        measure_move(ctx, blocking ? "put_signal" : "put_signal_nbi", size_of(dst) * item_bytes(dst), pe);
+    measured.set_subject(word, value);
     put_strided(ctx, {dst, extent, PyArray_BYTES(src), near.of, pe});
     ctx.fence();
     ctx.put_signal_bytes(nullptr, nullptr, 0, word, value, op, pe);
@@ -179,6 +183,9 @@ PyObject* consume_body(const Arguments<4>& a) {
     if (given(a[3])) {
         stream_context(ctx, stream_of(consume_spec, a[3], a.adopted)).signal_consume(word, n);
     } else {
+        atl::detail::Measured measured(ctx.job(), ctx.window().counts, atl::detail::Measured::Kind::wait,
+                                       "signal_consume");
+        measured.set_subject(word, n);
         ctx.signal_wait_until(word, Compare::ge, n);
         ctx.signal_add(word, ~n + 1, ctx.my_pe());  // modulo 2**64
     }

@@ -88,8 +88,9 @@ void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout 
         return move_on_device(ctx, on, transfer(!on_device(Put ? src : dst)));
     }
     const Layout& layout = Put ? dst_layout : src_layout;
-    const atl::detail::Measured measured =
+    atl::detail::Measured measured =
         measure_move(ctx, Put ? "iput" : "iget", static_cast<std::size_t>(dims[0] * dims[1] * item), pe);
+    measured.set_subject(data);
     if (char* remote =
             ctx.window().near_at(data, ctx.route(data, static_cast<std::size_t>(layout.span() * item), pe))) {
         ReleaseGil released(static_cast<std::size_t>(dims[0] * dims[1] * item) >= release_gil_bytes);

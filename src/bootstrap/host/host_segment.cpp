@@ -31,6 +31,7 @@ MappedBoard::MappedBoard(MappedBoard&& other) noexcept
       bytes_(other.bytes_),
       view_(std::exchange(other.view_, {})),
       identity_(std::move(other.identity_)),
+      why_no_logs_(std::move(other.why_no_logs_)),
       shown_(std::move(other.shown_)) {}
 
 MappedBoard& MappedBoard::operator=(MappedBoard&& other) noexcept {
@@ -38,6 +39,7 @@ MappedBoard& MappedBoard::operator=(MappedBoard&& other) noexcept {
     std::swap(bytes_, other.bytes_);
     std::swap(view_, other.view_);
     std::swap(identity_, other.identity_);
+    std::swap(why_no_logs_, other.why_no_logs_);
     std::swap(shown_, other.shown_);
     return *this;
 }
@@ -53,12 +55,29 @@ MappedBoard MappedBoard::create_private(int n_pes) {
 }
 
 MappedBoard MappedBoard::create_shared(int n_pes, common::Fd& fd, const BoardLogs& logs) {
+    std::string why;
     try {
         return create_with(n_pes, fd, logs);
-    } catch (const Error&) {  // a limit of addresses or of file sizes
+    } catch (const Error& error) {  // a limit of addresses or of file sizes
         if (logs.events == 0) throw;
+        why = error.what();
     }
-    return create_with(n_pes, fd, {});
+    MappedBoard board = create_with(n_pes, fd, {});
+    board.why_no_logs_ = std::move(why);
+    return board;
+}
+
+MappedBoard MappedBoard::adopt_what_fits(int fd, int n_pes, const std::string& whence) {
+    std::string why;
+    try {
+        return adopt(fd, n_pes, whence);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::system) throw;
+        why = error.what();
+    }
+    MappedBoard board(fd, BoardView::bytes(n_pes));
+    board.why_no_logs_ = std::move(why);
+    return board;
 }
 
 MappedBoard MappedBoard::create_with(int n_pes, common::Fd& fd, const BoardLogs& logs) {

@@ -31,6 +31,10 @@ class MappedBoard {
     /// Maps a board that another process made for `n_pes` PEs. Throws Error(bootstrap) if `fd` is not such a
     /// board; `whence` is the source of the descriptor, for the error's text.
     static MappedBoard adopt(int fd, int n_pes, const std::string& whence);
+    /// The same. Without room for its logs it maps the rest: the caller must see to it that no PE uses them.
+    static MappedBoard adopt_what_fits(int fd, int n_pes, const std::string& whence);
+    /// The error for which the logs of this board were left out; empty if they were not.
+    const std::string& why_no_logs() const { return why_no_logs_; }
 
     MappedBoard(MappedBoard&& other) noexcept;
     MappedBoard& operator=(MappedBoard&& other) noexcept;
@@ -53,6 +57,7 @@ class MappedBoard {
     std::size_t bytes_ = 0;
     common::BoardView view_;
     std::string identity_;
+    std::string why_no_logs_;
     common::Fd shown_;  ///< of a board that this process made for others
 };
 

@@ -14,6 +14,7 @@
 #include "bootstrap/store/tcp_socket.hpp"
 #include "common/descriptors/fd_courier.hpp"
 #include "common/descriptors/fd_passing.hpp"
+#include "common/log.hpp"
 #include "common/text.hpp"
 
 namespace atl::bootstrap {
@@ -60,6 +61,8 @@ class NetLink final : public StoreLink {
             hand_out(courier, segment);
         else
             take_up(courier, segment);
+        segment.lacks_logs = drop_logs_unless_all_have_them();
+        show();
         sign_in(segment);
         return segment;
     }
@@ -97,9 +100,8 @@ class NetLink final : public StoreLink {
 
   private:
     void hand_out(const common::FdCourier& courier, HostSegment& segment) {
-        common::Fd board_fd;
+        common::Fd& board_fd = board_fd_;
         board_ = MappedBoard::create_shared(n_pes_, board_fd, traced_.logs);
-        show(board_fd);
         for (int pe = 0; pe < n_pes_; ++pe)
             if (std::find(segment.pes.begin(), segment.pes.end(), pe) == segment.pes.end())
                 board_.view().entry(pe).pid.store(common::pid_elsewhere, std::memory_order_release);
@@ -122,22 +124,42 @@ class NetLink final : public StoreLink {
             else if (parcel->tag == heap_tag)
                 segment.heap_fd = std::move(parcel->fd);
             else
-                take_board(parcel->fd, segment.pes[0]);
+                take_board(std::move(parcel->fd), segment.pes[0]);
         }
     }
 
-    void take_board(const common::Fd& fd, int from) {
-        board_ = MappedBoard::adopt(fd.get(), n_pes_, "from PE " + std::to_string(from) + " of this host");
-        show(fd);
+    void take_board(common::Fd fd, int from) {
+        const std::string whence = "from PE " + std::to_string(from) + " of this host";
+        board_ = MappedBoard::adopt_what_fits(fd.get(), n_pes_, whence);
+        board_fd_ = std::move(fd);
+    }
+
+    /// Either all PEs of the job write to logs, or none does. PE 0 tells why. Returns true if they were
+    /// dropped. Nobody has read the number of events before.
+    bool drop_logs_unless_all_have_them() {
+        if (traced_.logs.events == 0) return false;
+        const std::vector<std::string> reasons = client_->allgather(board_.why_no_logs());
+        const auto lacking = std::find_if(reasons.begin(), reasons.end(),
+                                          [](const std::string& reason) { return !reason.empty(); });
+        if (lacking == reasons.end()) return false;
+        common::BoardHeader& header = board_.view().header();
+        header.log_events = header.log_moves = 0;
+        if (pe_ == 0)
+            common::warn("PE " + std::to_string(lacking - reasons.begin()) +
+                         " has no room for the logs of a trace, so no PE of this job writes one. " +
+                         *lacking + " Lower ATOLL_TRACE_EVENTS (" + std::to_string(traced_.logs.events) +
+                         " events a PE), or raise the limit of addresses there (ulimit -v).");
+        return true;
     }
 
     /// Gives the board to the host's agent, which has it even if this PE is killed. Without it the trace
     /// lacks this PE.
-    void show(const common::Fd& board_fd) {
-        const int passed = board_fd.get();
+    void show() {
+        const int passed = board_fd_.get();
         if (traced_.agent)
             static_cast<void>(common::send_with_fds(traced_.agent.get(), "J", 1, {&passed, 1}, MSG_DONTWAIT));
         traced_.agent = common::Fd();
+        board_fd_ = common::Fd();
     }
 
     void pause(Deadline& deadline, int other) {
@@ -170,6 +192,7 @@ class NetLink final : public StoreLink {
 
     const double timeout_s_;
     TracedBoard traced_;
+    common::Fd board_fd_;  ///< until the agent has it
 };
 
 }  // namespace

@@ -234,7 +234,7 @@ void TraceReceiver::add_host(Host& host, const std::vector<bool>& came, Received
     if (!why.empty()) return add(text_of(host.share, host.first_pe), why);
     if (!without_room.empty())
         add(of_some(without_room),
-            "their host has no room for the logs of all PEs, whose size ATOLL_TRACE_EVENTS sets");
+            "a host has no room for the logs of all PEs, whose size ATOLL_TRACE_EVENTS sets");
     if (!without.empty())
         add(of_some(without),
             "a program between `atoll run` and it closed its descriptors (in Python pass "

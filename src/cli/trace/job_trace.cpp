@@ -1,5 +1,7 @@
 #include "cli/trace/job_trace.hpp"
 
+#include "cli/trace/word_flows.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -160,61 +162,6 @@ template <class Key> void sort_by_begin(const JobTrace& trace, Index<Key>& index
                          [&](EventId a, EventId b) { return trace.event(a).began < trace.event(b).began; });
 }
 
-/// True for a wait for one word. Place 0 is the first word of the heap.
-bool is_word_wait(const LoggedEvent& event) {
-    const std::string_view name = common::operation_name(event.operation);
-    return event.kind == EventKind::move &&
-           (name == "wait_until" || name == "signal_wait_until" || name == "signal_wait");
-}
-
-/// True for an operation that changes the word at `place` of its peer.
-bool sets_word(const LoggedEvent& event) {
-    const std::string_view name = common::operation_name(event.operation);
-    if (event.kind != EventKind::move || event.peer < 0) return false;
-    return name == "put_signal" || name == "signal" || name == "p" ||
-           (name.starts_with("put") && event.bytes <= sizeof(std::uint64_t)) ||
-           (name.starts_with("atomic_") && name != "atomic_fetch");
-}
-
-/// Finds the operation that ended each wait for a word: the last one that began before the wait ended.
-/// Setters are in the order of their begins. By the clocks of several hosts an operation may seem to begin a
-/// little later. So if the last one has ended the wait before, the next one counts if it began within the
-/// clocks' error.
-template <class Began, class Ended>
-void add_waits(const JobTrace& trace, const std::vector<EventId>& setters, std::vector<EventId> waits,
-               Began began, Ended ended, std::vector<Flow>& flows) {
-    std::stable_sort(waits.begin(), waits.end(), [&](EventId a, EventId b) { return ended(a) < ended(b); });
-    std::size_t used = 0;  // setters up to the one that ended the wait before
-    for (const EventId wait : waits) {
-        const auto after = std::upper_bound(setters.begin(), setters.end(), ended(wait),
-                                            [&](std::uint64_t time, EventId id) { return time < began(id); });
-        auto count = static_cast<std::size_t>(after - setters.begin());
-        const bool may_be_late =
-            after != setters.end() && began(*after) <= ended(wait) + trace.clock_error_ns(after->pe, wait.pe);
-        if (count <= used && may_be_late) ++count;
-        if (count == 0) continue;
-        used = count;
-        flows.push_back({setters[count - 1], wait});
-    }
-}
-
-/// Words and the waits for them.
-void add_words(const JobTrace& trace, std::vector<Flow>& flows) {
-    using Key = std::pair<int, std::uint64_t>;  // PE, place
-    Index<Key> setters, waits;
-    each_event(trace, [&](EventId id, const LoggedEvent& event) {
-        if (is_word_wait(event))
-            waits[{trace.pes[id.pe].pe, event.place}].push_back(id);
-        else if (sets_word(event))
-            setters[{event.peer, event.place}].push_back(id);
-    });
-    sort_by_begin(trace, setters);
-    for (const auto& [key, of_word] : waits)
-        add_waits(
-            trace, setters[key], of_word, [&](EventId id) { return trace.event(id).began; },
-            [&](EventId id) { return trace.event(id).ended; }, flows);
-}
-
 /// Messages between the same two PEs keep their order.
 void add_messages(const JobTrace& trace, std::vector<Flow>& flows, std::string_view sends,
                   std::string_view receives) {
@@ -235,6 +182,31 @@ void add_messages(const JobTrace& trace, std::vector<Flow>& flows, std::string_v
             if (trace.event(from[i]).began <=
                 trace.event(found->second[i]).ended + trace.clock_error_ns(from[i].pe, found->second[i].pe))
                 flows.push_back({from[i], found->second[i]});
+    }
+}
+
+/// The release that each acquisition of a lock waited for: the last one during its wait.
+void add_locks(const JobTrace& trace, std::vector<Flow>& flows) {
+    Index<std::uint64_t> releases, acquisitions;  // by place
+    each_event(trace, [&](EventId id, const LoggedEvent& event) {
+        const std::string_view name = common::operation_name(event.operation);
+        if (event.kind != EventKind::move) return;
+        if (name == "Lock.release" || name == "clear_lock" || name == "Lock::unlock")
+            releases[event.place].push_back(id);
+        if (name == "Lock.acquire" || name == "set_lock" || name == "Lock::lock")
+            acquisitions[event.place].push_back(id);
+    });
+    sort_by_begin(trace, releases);
+    for (const auto& [place, of_lock] : acquisitions) {
+        const std::vector<EventId>& all = releases[place];
+        for (const EventId id : of_lock) {
+            const LoggedEvent& event = trace.event(id);
+            const auto after = std::upper_bound(
+                all.begin(), all.end(), event.ended,
+                [&](std::uint64_t time, EventId release) { return time < trace.event(release).began; });
+            if (after == all.begin() || trace.event(*std::prev(after)).began < event.began) continue;
+            if (std::prev(after)->pe != id.pe) flows.push_back({*std::prev(after), id});
+        }
     }
 }
 
@@ -263,7 +235,9 @@ std::vector<Meeting> meetings_of(const JobTrace& trace) {
 
 std::vector<Flow> flows_of(const JobTrace& trace) {
     std::vector<Flow> flows = messages_of(trace);
-    add_words(trace, flows);
+    for (const WordFlow& flow : word_flows_of(trace))
+        if (!flow.from.in_kernel && !flow.to.in_kernel) flows.push_back({flow.from.id, flow.to.id});
+    add_locks(trace, flows);
     return flows;
 }
 
@@ -271,30 +245,6 @@ std::vector<Flow> messages_of(const JobTrace& trace) {
     std::vector<Flow> flows;
     add_messages(trace, flows, "send", "recv");
     add_messages(trace, flows, "mailbox post", "mailbox receive");
-    return flows;
-}
-
-/// Words of CPUs and GPUs are in different heaps.
-std::vector<Flow> kernel_flows_of(const JobTrace& trace) {
-    using Key = std::tuple<int, bool, std::uint64_t>;  // PE, on a GPU, place
-    const auto slice = [&](EventId id) -> const KernelSlice& {
-        return trace.pes[id.pe].kernels.slices[id.event];
-    };
-    Index<Key> setters, waits;
-    for (std::size_t p = 0; p < trace.pes.size(); ++p)
-        for (std::size_t e = 0; e < trace.pes[p].kernels.slices.size(); ++e) {
-            const KernelSlice& one = slice({p, e});
-            if (awaits_kernel_word(one)) waits[{trace.pes[p].pe, one.gpu >= 0, one.place}].push_back({p, e});
-            if (sets_kernel_word(one)) setters[{one.peer, one.gpu >= 0, one.place}].push_back({p, e});
-        }
-    for (auto& [key, events] : setters)
-        std::stable_sort(events.begin(), events.end(),
-                         [&](EventId a, EventId b) { return slice(a).began < slice(b).began; });
-    std::vector<Flow> flows;
-    for (const auto& [key, of_word] : waits)
-        add_waits(
-            trace, setters[key], of_word, [&](EventId id) { return slice(id).began; },
-            [&](EventId id) { return slice(id).ended; }, flows);
     return flows;
 }
 

@@ -80,12 +80,11 @@ std::vector<Meeting> meetings_of(const JobTrace& trace);
 struct Flow {
     EventId from, to;
 };
-/// Signals and words with the waits for them, sends with receives, posts with receives.
+/// Those on hosts: signals and words with the waits for them, sends with receives, posts with receives,
+/// releases of locks with acquisitions. Those of kernels are in word_flows.hpp.
 std::vector<Flow> flows_of(const JobTrace& trace);
 /// Those of messages alone, which are certain: the first send with the first receive, and so on.
 std::vector<Flow> messages_of(const JobTrace& trace);
-/// The same inside kernels: indexes of slices in `kernels`.
-std::vector<Flow> kernel_flows_of(const JobTrace& trace);
 
 /// Calls `body` with each event that allocates or frees memory of the heap, and the bytes in use after it.
 /// The events come in the order of their ends.

@@ -91,6 +91,7 @@ inline std::uint64_t kernel_track(int pe, std::uint64_t track) {
 }
 inline std::uint64_t bytes_track(int pe) { return process_track(pe) + first_counter; }
 inline std::uint64_t heap_track(int pe) { return process_track(pe) + first_counter + 1; }
+inline std::uint64_t flight_track(int pe) { return process_track(pe) + first_counter + 2; }
 inline constexpr std::uint64_t job_track = 1;
 
 struct CloseFile {

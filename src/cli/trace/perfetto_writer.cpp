@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "atoll/version.hpp"
+#include "cli/trace/in_flight.hpp"
 #include "cli/trace/perfetto.hpp"
 #include "cli/trace/perfetto_format.hpp"
 #include "cli/trace/protobuf.hpp"
+#include "cli/trace/word_flows.hpp"
 
 namespace atl::cli {
 namespace {
@@ -41,16 +43,9 @@ class Writer {
   public:
     Writer(const JobTrace& trace, std::FILE* file)
         : trace_(trace), file_(file), meetings_(meetings_of(trace)) {
-        for (const Flow& flow : flows_of(trace)) {
-            const std::uint64_t id = ++flows_;
-            starts_[flow.from].push_back(id);
-            ends_[flow.to].push_back({id, trace.pes[flow.from.pe].pe});
-        }
-        for (const Flow& flow : kernel_flows_of(trace)) {
-            const std::uint64_t id = ++flows_;
-            kernel_starts_[flow.from].push_back(id);
-            kernel_ends_[flow.to].push_back({id, trace.pes[flow.from.pe].pe});
-        }
+        for (const Flow& flow : flows_of(trace)) add_flow({flow.from, false}, {flow.to, false});
+        for (const WordFlow& flow : word_flows_of(trace))
+            if (flow.from.in_kernel || flow.to.in_kernel) add_flow(flow.from, flow.to);
         for (const Meeting& meeting : meetings_)
             for (const EventId member : meeting.members) arrivals_[member] = &meeting;
     }
@@ -77,6 +72,12 @@ class Writer {
         int from;
     };
     using Endings = std::map<EventId, std::vector<Ending>>;
+
+    void add_flow(const FlowEnd& from, const FlowEnd& to) {
+        const std::uint64_t id = ++flows_;
+        (from.in_kernel ? kernel_starts_ : starts_)[from.id].push_back(id);
+        (to.in_kernel ? kernel_ends_ : ends_)[to.id].push_back({id, trace_.pes[from.id.pe].pe});
+    }
 
     void put(ProtoMessage& packet) {
         packet.number(field::of_packet::sequence, 1);
@@ -207,6 +208,7 @@ class Writer {
         }
         counter_track(pe, bytes_track(pe.pe), "bytes moved");
         counter_track(pe, heap_track(pe.pe), "heap in use");
+        counter_track(pe, flight_track(pe.pe), "bytes in flight");
     }
     void counter_track(const PeTrace& pe, std::uint64_t track, std::string_view title) {
         using namespace field::of_descriptor;
@@ -245,13 +247,20 @@ class Writer {
         unsigned thread = 0;
         for (const std::size_t e : ordered(events)) {
             const LoggedEvent& event = events[e];
-            close(open, p, thread, event.thread == thread ? event.began : UINT64_MAX);
+            if (event.thread != thread || !is_within({p, e}, open))
+                close(open, p, thread, event.thread == thread ? event.began : UINT64_MAX);
             thread = event.thread;
             const std::uint64_t limit = open.empty() ? UINT64_MAX : open.back().ended;
             begin_slice({p, e});
             open.push_back({{p, e}, std::min(event.ended, limit)});
         }
         close(open, p, thread, UINT64_MAX);
+    }
+    /// True if an event lies in the open slice: it ended with it, but came into the log before it. An event
+    /// without a length may lie at the slice's end.
+    bool is_within(EventId id, const std::vector<Open>& open) const {
+        return !open.empty() && trace_.event(id).ended <= open.back().ended &&
+               id.event < open.back().id.event;
     }
     void close(std::vector<Open>& open, std::size_t p, unsigned thread, std::uint64_t until) {
         close(open, thread_track(trace_.pes[p].pe, thread), ends_, until);
@@ -393,6 +402,8 @@ class Writer {
         each_heap_change(pe, [&](const LoggedEvent& event, std::uint64_t used) {
             count(heap_track(pe.pe), event.ended, used);
         });
+        for (const BytesInFlight& step : bytes_in_flight(pe))
+            count(flight_track(pe.pe), step.time_ns, step.bytes);
     }
 
     const JobTrace& trace_;

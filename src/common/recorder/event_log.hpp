@@ -49,6 +49,9 @@ struct alignas(64) LogHeader {
     }
 };
 
+/// In a place: an offset in the heap of a PE's GPU.
+inline constexpr std::uint64_t device_place = std::uint64_t{1} << 61;
+
 /// An event of a log.
 struct LoggedEvent {
     EventKind kind = EventKind::none;

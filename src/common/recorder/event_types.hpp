@@ -148,8 +148,22 @@ inline constexpr std::size_t operation_count = std::size(operation_names);
 
 /// Collectives whose first argument is a number of bytes.
 constexpr bool is_sized(std::uint16_t number) {
-    constexpr std::string_view sized[] = {"allocate", "register", "broadcast", "fcollect", "alltoall", "alltoalls", "gather", "scatter", "reduce", "reduce_to", "reduce_scatter", "inscan", "exscan"};
-    for (const std::string_view name : sized)
+    constexpr std::string_view names[] = {"allocate", "register", "broadcast", "fcollect", "alltoall", "alltoalls", "gather", "scatter", "reduce", "reduce_to", "reduce_scatter", "inscan", "exscan"};
+    for (const std::string_view name : names)
+        if (name == operation_name(number)) return true;
+    return false;
+}
+/// Calls whose bytes are in flight until their context is quiet.
+constexpr bool is_unfinished(std::uint16_t number) {
+    constexpr std::string_view names[] = {"put_nbi", "get_nbi", "put_signal_nbi"};
+    for (const std::string_view name : names)
+        if (name == operation_name(number)) return true;
+    return false;
+}
+/// Collectives that complete the default context of their team.
+constexpr bool completes_context(std::uint16_t number) {
+    constexpr std::string_view names[] = {"barrier", "allocate", "free", "realloc", "register", "mailbox", "device_mailbox", "heap_reset", "team_destroy", "finalize"};
+    for (const std::string_view name : names)
         if (name == operation_name(number)) return true;
     return false;
 }

@@ -215,6 +215,7 @@ void RmaOps::put_unnoted(void* dst, const void* src, std::size_t bytes, int pe, 
     constexpr const char* names[] = {"put_nbi", "put", "p"};
     Measured measured = measure(*state_, names[static_cast<int>(kind)], bytes, pe);
     measured.set_subject(dst);
+    if (kind == Move::nonblocking) core::note_context(measured, *state_);
     if (job_->heap().is_in_listed_block(dst, bytes) && is_ordinary(*this, src)) [[likely]] {
         if (void* const there = window_.near_at(dst, map_.slot(pe))) return copy(there, src, bytes);
     }
@@ -227,6 +228,7 @@ void RmaOps::get_elsewhere(void* dst, const void* src, std::size_t bytes, int pe
     constexpr const char* names[] = {"get_nbi", "get", "g"};
     Measured measured = measure(*state_, names[static_cast<int>(kind)], bytes, pe);
     measured.set_subject(src);
+    if (kind == Move::nonblocking) core::note_context(measured, *state_);
     if (job_->heap().is_in_listed_block(src, bytes) && is_ordinary(*this, dst)) [[likely]] {
         if (const void* const there = window_.near_at(src, map_.slot(pe))) return copy(dst, there, bytes);
     }
@@ -320,8 +322,10 @@ std::uint64_t atomic_routed(core::ContextState& ctx, AtomicOp op, DType type, vo
 
 void order_routed(core::ContextState& ctx, int pe, bool quiet) {
     const int world_pe = pe < 0 ? -1 : ctx.team().world_pe(pe);
-    const Measured measured(ctx.job(), ctx.job().window().counts, Measured::Kind::call,
-                            quiet ? "quiet" : "fence", 0, world_pe);
+    Measured measured(ctx.job(), ctx.job().window().counts, Measured::Kind::call, quiet ? "quiet" : "fence",
+                      0, world_pe);
+    core::note_context(measured, ctx);
+    if (!ctx.job().transport()) return;  // the call is only measured: stores need no more than the fence
     if (quiet) {
         ctx.job().transport()->quiet(ctx.id(), world_pe);
         if (core::StreamServices* services = ctx.job().devices().services()) services->quiet_kernels();
@@ -344,9 +348,10 @@ void fetch_routed(core::ContextState& ctx, AtomicOp op, DType type, void* dst, s
 }
 
 void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std::size_t bytes,
-                       std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe) {
-    Measured measured = measure(ctx, "put_signal", bytes, pe);
+                       std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe, bool blocking) {
+    Measured measured = measure(ctx, blocking ? "put_signal" : "put_signal_nbi", bytes, pe);
     measured.set_subject(signal, value);
+    if (!blocking) core::note_context(measured, ctx);
     const Route word = route_of(ctx, Access::write, signal, nullptr, pe);
     const Route data = bytes == 0 ? word : route_of(ctx, Access::write, dst, src, pe);
     const transport::Signal announced{word.offset, value, op};
@@ -368,7 +373,7 @@ void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std:
 }
 
 void signal_routed(core::ContextState& ctx, std::uint64_t* signal, std::uint64_t value, SignalOp op, int pe) {
-    Measured measured = measure(ctx, "signal", sizeof *signal, pe);
+    Measured measured = measure(ctx, op == SignalOp::set ? "signal_set" : "signal_add", sizeof *signal, pe);
     measured.set_subject(signal, value);
     atomic_routed(ctx, op == SignalOp::set ? AtomicOp::set : AtomicOp::add, DType::uint64, signal, value, 0,
                   pe);

@@ -127,11 +127,9 @@ void Mailbox::State::allocate(Job& owner) {
     const auto n = static_cast<std::size_t>(core::largest_team(owner, team));
     if (huge || __builtin_mul_overflow(bytes, n, &bytes))
         bytes = SIZE_MAX;  // allocate reports that it has no room
-    const Allocation block = owner.allocate(bytes, line);
+    const Allocation block = owner.allocate_zeroed(bytes, line);
     memory = static_cast<char*>(block.address);
     serial = block.serial;
-    if (memory && !block.zeroed) std::memset(memory, 0, bytes);
-    owner.world().sync();
 }
 
 void Mailbox::State::make_pairs() {
@@ -315,6 +313,7 @@ Mailbox::Mailbox(Job& job, std::size_t nbytes, int slots) : Mailbox(job, job.wor
 
 Mailbox::Mailbox(Job& job, const Team& team, std::size_t nbytes, int slots)
     : state_(std::make_unique<State>()) {
+    const core::Meetings::Within within(job.state().world_state().meetings(), "mailbox");
     // All PEs compare the arguments before any of them rejects its own.
     job.state().world_state().agree(core::call_record("mailbox", nbytes, static_cast<std::uint64_t>(slots)));
     if (slots < 1)

@@ -84,6 +84,7 @@ Allocation SymmetricHeap::allocate(std::size_t bytes, std::size_t align, const A
         return std::size_t{0};
     });
     if (bytes == 0) return {};
+    const Meetings::Within within(world().meetings(), "allocate");
     // Completes this PE's stores. Users order what others see of the new block by their own synchronisation.
     complete_puts();
     world().agree(call_record("allocate", bytes, align, hint_bits));
@@ -111,6 +112,7 @@ Allocation SymmetricHeap::allocate(std::size_t bytes, std::size_t align, const A
 }
 
 Allocation SymmetricHeap::register_buffer(void* memory, std::size_t bytes) {
+    const Meetings::Within within(world().meetings(), "register");
     complete_puts();
     world().agree(call_record("register", bytes));
     reclaim_dropped();
@@ -120,19 +122,21 @@ Allocation SymmetricHeap::register_buffer(void* memory, std::size_t bytes) {
 }
 
 Job::Registered SymmetricHeap::register_range(void* memory, std::size_t bytes) {
+    const Meetings::Within within(world().meetings(), "register");
     complete_puts();
     world().agree(call_record("register", bytes, 0, 0, 1));
     reclaim_dropped();
     gpu::DeviceMemory& device = devices_.open();
     const gpu::DeviceRange whole = device.enclosing(memory, bytes);
-    const auto within = static_cast<std::size_t>(static_cast<const char*>(memory) - whole.begin);
-    world().agree(call_record("register", whole.bytes, within));
+    const auto place = static_cast<std::size_t>(static_cast<const char*>(memory) - whole.begin);
+    world().agree(call_record("register", whole.bytes, place));
     const std::uint64_t serial = ++serials_;
     void* view = device.register_buffer(whole.begin, whole.bytes, serial);
-    return {{view, false, serial}, static_cast<char*>(view) + within};
+    return {{view, false, serial}, static_cast<char*>(view) + place};
 }
 
 void SymmetricHeap::reset_device_heap() {
+    const Meetings::Within within(world().meetings(), "heap_reset");
     complete_puts();
     world().agree(call_record("heap_reset"));
     if (devices_.owned()) devices_.owned()->reset();
@@ -141,8 +145,9 @@ void SymmetricHeap::reset_device_heap() {
 }
 
 Allocation SymmetricHeap::zeroed(std::size_t bytes, std::size_t align, const AllocationHints& hints) {
+    if (bytes == 0) return allocate(bytes, align, hints);
+    const Meetings::Within within(world().meetings(), "allocate");
     const Allocation block = allocate(bytes, align, hints);
-    if (!block.address) return block;
     if (hints.memory == Memory::device) try {
             devices_.owned()->fill_on_all(block.address, 0, bytes);
             return {block.address, true, block.serial};
@@ -278,6 +283,7 @@ void SymmetricHeap::free(void* block) {
     if (!block) return;
     const bool on_device = devices_.holds(block);
     const std::size_t offset = checked_alike("free", [&] { return block_offset(block, "free"); });
+    const Meetings::Within within(world().meetings(), "free");
     complete_puts();
     world().agree(call_record("free", offset, 0, on_device ? allocation_bits::device : 0));
     if (on_device) {
@@ -299,6 +305,7 @@ void* SymmetricHeap::reallocate(void* block, std::size_t bytes) {
     }
     const bool on_device = devices_.holds(block);
     const std::size_t offset = checked_alike("realloc", [&] { return block_offset(block, "realloc"); });
+    const Meetings::Within within(world().meetings(), "realloc");
     complete_puts();
     world().agree(call_record("realloc", offset, bytes, on_device ? allocation_bits::device : 0));
     if (on_device) {
@@ -330,6 +337,9 @@ void* SymmetricHeap::reallocate(void* block, std::size_t bytes) {
             serial_of_[fresh->offset] = serial;
             offset_of_[serial] = fresh->offset;
         }
+        job_.recorder->note(common::EventKind::free_, offset);
+        job_.recorder->note(common::EventKind::allocate, bytes,
+                            static_cast<std::uint64_t>(static_cast<const char*>(moved) - mine_));
         publish_use();
     }
     // A barrier on exit too: no PE may write into the new block before its owner has moved the old contents.

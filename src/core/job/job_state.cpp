@@ -34,8 +34,17 @@ JobState::JobState(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const common
     if (pe_ == 0) announce_start();
 }
 
+/// All meetings of init are one call in statistics and traces.
+void JobState::meet_in_init() {
+    const Meetings::Within within(world_state().meetings(), "init");
+    meet_at_start();
+    monitor_ = bootstrap_->monitor(segment_.board);
+    world_state().sync("init");
+    if (topology_.hosts().n_domains > 1) teams_.split_world();
+}
+
 void JobState::announce_start() const {
-    const bool is_watched = board().has_launcher() || board().header().log_events != 0;
+    const bool is_watched = board().has_launcher() || board().header().log_events != 0 || segment_.lacks_logs;
     if (!is_watched && (!settings_.trace.empty() || !settings_.record.empty()))
         common::warn(
             "ATOLL_TRACE and ATOLL_RECORD have no effect here: `atoll run` writes these files. Start the "
@@ -70,10 +79,7 @@ void JobState::join() {
     make_transport();
     segment_.board.set_state(pe_, common::PeState::running);
     make_world();
-    meet_at_start();
-    monitor_ = bootstrap_->monitor(segment_.board);
-    world_state().sync("init");
-    if (topology_.hosts().n_domains > 1) teams_.split_world();
+    meet_in_init();
     world_state().meetings().recorded.restart();  // so that numbers count the program's own calls only
     recorder->note(common::EventKind::init, static_cast<std::uint64_t>(n_pes_));
 }
@@ -219,25 +225,37 @@ void JobState::meet_at_start() {
 
 void JobState::finalize() {
     if (ended_) throw Error(ErrorCode::not_initialized, "finalize was called on a job that has ended.");
-    world_state().context().quiet();
-    devices_.end_services();
-    if (transport_) transport_->expect_end();
     const bool alone = world_state().meetings().broken() && !met;
+    if (alone || met) {
+        complete_all();
+    } else {
+        meet_at_end();
+    }
     if (alone)
         common::warn("PE " + std::to_string(pe_) +
                      " leaves without waiting for the others: an earlier collective ended here by an error.");
-    else if (!met) {
-        world_state().meetings().agree_to("finalize");
-        // All PEs are in finalize, and none has announced its end, which would be another error of requests.
-        waits_.end_requests();
-        if (gathers_statistics_) gather_statistics();
-        world_state().sync("finalize");
-        if (world_state().spread()) world_state().spread()->complete();  // others wait for what it sent
-    }
     devices_.hide();
     announce(!alone);
     devices_.close();  // after the transport, which may still send from its pinned memory
     waits_.end();
+}
+
+void JobState::complete_all() {
+    world_state().context().quiet();
+    devices_.end_services();
+    if (transport_) transport_->expect_end();
+}
+
+/// All of it is one call in statistics and traces.
+void JobState::meet_at_end() {
+    const Meetings::Within within(world_state().meetings(), "finalize");
+    complete_all();
+    world_state().meetings().agree_to("finalize");
+    // All PEs are in finalize, and none has announced its end, which would be another error of requests.
+    waits_.end_requests();
+    if (gathers_statistics_) gather_statistics();
+    world_state().sync("finalize");
+    if (world_state().spread()) world_state().spread()->complete();  // others wait for what it sent
 }
 
 /// Without a launcher that reads all counters, PE 0 prints them. A PE that counts nothing has zeros.

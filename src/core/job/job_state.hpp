@@ -70,6 +70,9 @@ class JobState : public JobBase, public std::enable_shared_from_this<JobState> {
     void make_world();
     void share_statics();
     bool same_executable();
+    void meet_in_init();
+    void meet_at_end();
+    void complete_all();
     void meet_at_start();
     void gather_statistics();
     void announce_start() const;

@@ -28,6 +28,14 @@ std::uint16_t number_of(const char* operation) noexcept {
     return number;
 }
 
+std::uint64_t logged_place(const core::JobState& job, const void* object) noexcept {
+    const Window& window = job.window();
+    const gpu::DeviceMemory* device = job.devices().memory();
+    if (device == nullptr || window.heap_has(object) || !device->holds(object))
+        return window.offset_of(object);
+    return common::device_place | device->offset_of(object);
+}
+
 /// Moves of at least this size take longer than two looks at the clock.
 constexpr std::size_t timed_bytes = 16384;
 
@@ -45,6 +53,7 @@ void Measured::begin(const core::JobState& job, Kind kind, const char* operation
     bytes_ = bytes;
     object_ = nullptr;
     value_ = 0;
+    team_ = context_ = 0;
     began_ = waited_ = 0;
     weight_ = 1;
     peer_ = world_pe;
@@ -70,8 +79,10 @@ void Measured::end() noexcept {
         common::LoggedEvent event;
         event.kind = common::EventKind::move;
         event.peer = peer_;
+        event.team = team_;
+        event.call = context_;
         event.began = began_;
-        event.place = object_ != nullptr ? job_->window().offset_of(object_) : 0;
+        event.place = object_ != nullptr ? logged_place(*job_, object_) : 0;
         event.value = value_;
         meter_->log_call(event, call, *place_);
     }

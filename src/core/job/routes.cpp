@@ -40,6 +40,7 @@ void JobState::make_transport() {
     // On one host the window reaches every PE, so a transport is used only if it is forced.
     topology_.set_transport(transport_.get(), transport_ && !several);
     window_.routed = transport_ != nullptr;
+    window_.orders = window_.routed || window_.counts;
     if (several) check_reached();
     if (transport_ && settings_.ucx_connect_all) transport_->connect_all();
 }

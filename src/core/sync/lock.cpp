@@ -49,6 +49,7 @@ class LockQueue {
     void enter(double timeout_s);
     bool try_enter();
     void leave();
+    int home() const { return home_; }
     /// Notes where this PE, which holds the lock, has acquired it.
     void note_holder(const void* caller) const { places().note(core::place_of(job_, mine_), caller, {}); }
 
@@ -290,25 +291,33 @@ void LockQueue::set_abandoned(bool abandoned) const {
     locks.count.store(static_cast<int>(locks.offsets.size()), std::memory_order_release);
 }
 
-detail::Measured measure(const Job& job, const char* operation) {
-    const core::JobState& state = job.state();
-    return {state, state.window().counts, detail::Measured::Kind::call, operation};
-}
+/// Measures a call of a lock; its peer is the PE that has the lock's queue.
+class MeasuredLock {
+  public:
+    MeasuredLock(const Job& job, const LockQueue& queue, const std::int64_t* lock, const char* operation)
+        : measured_(job.state(), job.state().window().counts, detail::Measured::Kind::call, operation,
+                    sizeof *lock, queue.home()) {
+        measured_.set_subject(lock);
+    }
+
+  private:
+    detail::Measured measured_;
+};
 
 }  // namespace
 
 namespace {
 
 void acquire(Job& job, std::int64_t* lock, double timeout_s, const char* called, const void* caller) {
-    const detail::Measured measured = measure(job, called);
     LockQueue queue(job, lock, called);
+    const MeasuredLock measured(job, queue, lock, called);
     queue.enter(timeout_s);
     queue.note_holder(caller);
 }
 
 bool try_acquire(Job& job, std::int64_t* lock, const void* caller) {
-    const detail::Measured measured = measure(job, "test_lock");
     LockQueue queue(job, lock, "test_lock");
+    const MeasuredLock measured(job, queue, lock, "test_lock");
     if (!queue.try_enter()) return false;
     queue.note_holder(caller);
     return true;
@@ -327,16 +336,15 @@ void set_lock(Job& job, std::int64_t* lock, double timeout_s, const char* called
 }
 bool test_lock(Job& job, std::int64_t* lock) { return try_acquire(job, lock, __builtin_return_address(0)); }
 void clear_lock(Job& job, std::int64_t* lock, const char* called) {
-    const detail::Measured measured = measure(job, called);
-    LockQueue(job, lock, called).leave();
+    LockQueue queue(job, lock, called);
+    const MeasuredLock measured(job, queue, lock, called);
+    queue.leave();
 }
 
 Lock::Lock(Job& job) : job_(job.handle()) {
-    const Allocation block = job.allocate(sizeof(std::int64_t));
+    const Allocation block = job.allocate_zeroed(sizeof(std::int64_t));
     word_ = static_cast<std::int64_t*>(block.address);
     serial_ = block.serial;
-    *word_ = 0;
-    job.world().sync();
 }
 
 Lock::~Lock() {

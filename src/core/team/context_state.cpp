@@ -23,6 +23,8 @@ ContextState::ContextState(TeamState& team, const ContextOptions& options, std::
       options_(options),
       transport_(team.job_base().transport()),
       first_moves_(are_moves_noted(team.job_base().settings()) ? moves : 0) {
+    static std::atomic<std::uint32_t> created{0};
+    if (held_) number_ = created.fetch_add(1, std::memory_order_relaxed) + 1;
     if (transport_ && (held_ || team.number() != 0)) id_ = transport_->create_context();
 }
 
@@ -41,6 +43,11 @@ void ContextState::begin_moves() noexcept {
 bool ContextState::goes_on() noexcept {
     const std::uint64_t since = moves_since_ns_.load(std::memory_order_relaxed);
     return (common::now_ns() - since) / moves >= seldom_ns.load(std::memory_order_relaxed) && note_again();
+}
+
+void note_context(detail::Measured& measured, const ContextState& ctx) noexcept {
+    if (measured.is_on()) [[unlikely]]
+        measured.set_context(ctx.team().meetings().recorded.team(), ctx.number());
 }
 
 ContextState::~ContextState() {

@@ -26,6 +26,8 @@ class ContextState {
     TeamState& team() const { return team_; }
     const ContextOptions& options() const { return options_; }
     transport::ContextId id() const { return id_; }
+    /// In traces: 0 for a team's default context, and a number of its own for every other one of this PE.
+    std::uint32_t number() const { return number_; }
 
     /// True while moves are noted for hang reports: the first ones of a context, and later ones of a program
     /// that makes few a second. They take slow paths for that.
@@ -56,8 +58,12 @@ class ContextState {
     ContextOptions options_;
     std::shared_ptr<transport::Transport> transport_;  ///< held: a context may outlive its job
     transport::ContextId id_ = 0;
+    std::uint32_t number_ = 0;
     std::atomic<int> first_moves_;
     std::atomic<std::uint64_t> moves_since_ns_{0};
 };
+
+/// Notes the context of a measured call in traces, where its quiet completes the non-blocking ones.
+ATOLL_API void note_context(detail::Measured& measured, const ContextState& ctx) noexcept;
 
 }  // namespace atl::core

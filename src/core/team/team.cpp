@@ -37,6 +37,7 @@ int Team::translate_pe(int pe, const Team& other) const {
 Team Team::split_strided(int start, int stride, int size) const {
     core::TeamState& parent = state();
     parent.check_alive();
+    const core::Meetings::Within within(parent.meetings(), "split_strided");
     const std::int64_t last = start + std::int64_t{stride} * (std::int64_t{size} - 1);
     const bool valid = size >= 1 && start >= 0 && start < parent.n_pes() && last >= 0 &&
                        last < parent.n_pes() && (stride != 0 || size == 1);
@@ -59,6 +60,7 @@ Team Team::split_strided(int start, int stride, int size) const {
 std::pair<Team, Team> Team::split_2d(int xrange) const {
     core::TeamState& parent = state();
     parent.check_alive();
+    const core::Meetings::Within within(parent.meetings(), "split_2d");
     if (xrange < 1) {
         parent.agree(core::call_record("split_2d", xrange));
         throw Error(ErrorCode::invalid_argument,
@@ -87,24 +89,39 @@ Context Team::create_context(const ContextOptions& options) const {
 
 const Context& Team::context() const { return state().context(); }
 
+namespace {
+
+/// A meeting with what comes before it: one call in statistics and reports.
+[[gnu::cold, gnu::noinline]] void meet_in_parts(core::TeamState& team, const core::Called& call,
+                                                bool is_barrier) {
+    const core::Meetings::Within within(team.meetings(), call);
+    if (is_barrier) team.context().quiet();
+    team.meetings().agree_to(call.operation());
+    team.sync(call);
+}
+
+}  // namespace
+
 void Team::sync() const {
     core::TeamState& team = state();
     static constexpr core::Called call("sync");
-    team.meetings().agree_to("sync");
+    if (team.meetings().checks_all()) [[unlikely]]
+        return meet_in_parts(team, call, false);
     team.sync(call);
 }
 
 void Team::barrier() const {
     core::TeamState& team = state();
+    static constexpr core::Called call("barrier");
+    if (team.context().window().orders || team.meetings().checks_all()) [[unlikely]]
+        return meet_in_parts(team, call, true);
 #if defined(__x86_64__)
     // If nothing is routed, quiet is a fence; so is the locked instruction by which a member arrives.
-    const bool fenced = team.n_pes() > 1 && !team.context().window().routed;
+    const bool fenced = team.n_pes() > 1;
 #else
     const bool fenced = false;
 #endif
     if (!fenced) team.context().quiet();
-    static constexpr core::Called call("barrier");
-    team.meetings().agree_to("barrier");
     team.sync(call);
 }
 

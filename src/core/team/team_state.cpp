@@ -219,7 +219,7 @@ std::vector<RoomOffer> settle_rooms(TeamState& parent, TeamRoom* mine, int color
 }  // namespace
 
 std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const CallRecord& record) {
-    const Meetings::Within within(parent.meetings(), "split");
+    const Meetings::Within within(parent.meetings(), "split");  // unless the caller is in a call already
     parent.agree(record);
     JobBase& job = parent.job_base();
     const SplitRequest request{color, key, job.team_numbers().last()};

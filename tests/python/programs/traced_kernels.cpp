@@ -1,5 +1,6 @@
 // Kernels on hosts whose operations and ranges are in the trace, if compiled with -DATOLL_DEVICE_TRACE=1.
-// With `gpu` they use the memory of the simulated GPU, as its kernels.
+// With `host` hosts and kernels signal each other. With `gpu` they use the memory of the simulated GPU, as
+// its kernels.
 #include <atoll/atoll.hpp>
 #include <atoll/device/device.hpp>
 
@@ -31,6 +32,18 @@ int main(int count, char** arguments) {
             device::barrier(team);
         }
     };
+    if (mode == "host") {  // a signal of PE 0's host to a kernel of PE 1, and one of the kernel back
+        const atl::Context& context = job.context();
+        if (me == 0) {
+            context.put_signal(data, data + 512, 512, signal, 1, atl::SignalOp::set, 1);
+            context.signal_wait_until(signal, atl::Compare::ge, 1);
+        } else if (me == 1) {
+            device::signal_wait_until(team, signal, atl::Compare::ge, 1);
+            device::put_signal(team, data, data + 512, 512, signal, 1, 0);
+        }
+        atl::finalize();
+        return 0;
+    }
     kernel(1, steps);
     if (mode == "killed" && me == 1) std::raise(SIGKILL);
     if (mode == "many") kernel(steps + 1, 100);
