@@ -157,7 +157,7 @@ def page(of: dict[str, Any]) -> str:
         "| key | meaning |",
         "|---|---|",
         "| `bytes` | bytes of this PE's argument; 0 where none move |",
-        "| `place` | offset in the heap: of the target, the awaited word or the block |",
+        "| `place` | offset in the heap: of the target, the awaited word or the block. Bit 61 is set for the heap of a GPU |",
         "| `value` | value stored or awaited |",
         "| `began_ns`, `ended_ns` | ns: CLOCK_MONOTONIC of the host; `ended_ns` is 0 for a wait in which the PE died |",
         "| `waiting_ns` | ns of that time in waits for other PEs |",

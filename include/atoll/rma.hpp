@@ -107,7 +107,7 @@ class ATOLL_API RmaOps : public ContextBase {
     template <Symmetric T>
     void put_signal_nbi(T* dst, const T* src, std::size_t count, std::uint64_t* signal, std::uint64_t value,
                         SignalOp op, int pe) const {
-        put_signal_bytes(dst, src, bytes_of<T>(count), signal, value, op, pe, false);
+        put_signal_bytes<false>(dst, src, bytes_of<T>(count), signal, value, op, pe);
     }
     void signal_set(std::uint64_t* signal, std::uint64_t value, int pe) const {
         signal_op(signal_place(SignalOp::set, signal, value, pe), signal, value, SignalOp::set, pe);
@@ -160,8 +160,9 @@ class ATOLL_API RmaOps : public ContextBase {
     void g_bytes(void* value, const void* src, std::size_t bytes, int pe) const {
         get_to<Local::own>(value, src, bytes, pe, true);
     }
+    template <bool Blocking = true>
     void put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
-                          std::uint64_t value, SignalOp op, int pe, bool blocking = true) const {
+                          std::uint64_t value, SignalOp op, int pe) const {
         // The signal address is checked before the data move: a call that is refused moves nothing.
         std::uint64_t* const word = signal_place(op, signal, value, pe);
         if (bytes != 0) {
@@ -169,7 +170,7 @@ class ATOLL_API RmaOps : public ContextBase {
             if (const Slot there = route_any(dst, bytes, pe); there.is_near() && !has_devices()) [[likely]]
                 copy_for_reader(window_.at(dst, there), src, bytes, window_.nontemporal_bytes);
             else
-                return put_signal_routed(*state_, dst, src, bytes, signal, value, op, pe, blocking);
+                return put_signal_routed(*state_, dst, src, bytes, signal, value, op, pe, Blocking);
         }
         signal_op(word, signal, value, op, pe);
     }

@@ -180,37 +180,38 @@ inline SignalOp signal_op(int op) {
     return op == SHMEM_SIGNAL_ADD ? SignalOp::add : SignalOp::set;
 }
 
-inline void putmem_signal(Call call, void* dest, const void* source, std::size_t bytes, std::uint64_t* signal,
-                          std::uint64_t value, int op, int pe, bool blocking = true) {
+template <bool Blocking = true>
+void putmem_signal(Call call, void* dest, const void* source, std::size_t bytes, std::uint64_t* signal,
+                   std::uint64_t value, int op, int pe) {
     guarded(call, [&] {
         const Context& context = context_of(call);
         if (context.window().check_args) [[unlikely]]
             check_signal_put(context, bytes_area("dest", dest, bytes), bytes_area("source", source, bytes),
                              signal, pe);
-        context.put_signal_bytes(dest, source, bytes, signal, value, signal_op(op), pe, blocking);
+        context.put_signal_bytes<Blocking>(dest, source, bytes, signal, value, signal_op(op), pe);
         core::note_signal(context.state(), signal, value, signal_op(op) == SignalOp::add, pe);
     });
 }
 inline void putmem_signal_nbi(Call call, void* dest, const void* source, std::size_t bytes,
                               std::uint64_t* signal, std::uint64_t value, int op, int pe) {
-    putmem_signal(call, dest, source, bytes, signal, value, op, pe, false);
+    putmem_signal<false>(call, dest, source, bytes, signal, value, op, pe);
 }
-template <class T>
+template <class T, bool Blocking = true>
 void put_signal(Call call, T* dest, const T* source, std::size_t n, std::uint64_t* signal,
-                std::uint64_t value, int op, int pe, bool blocking = true) {
+                std::uint64_t value, int op, int pe) {
     guarded(call, [&] {
         const Context& context = context_of(call);
         if (context.window().check_args) [[unlikely]]
             check_signal_put(context, area("dest", dest, n), area("source", source, n), signal, pe);
-        context.put_signal_bytes(dest, source, Context::bytes_of<T>(n), signal, value, signal_op(op), pe,
-                                 blocking);
+        context.put_signal_bytes<Blocking>(dest, source, Context::bytes_of<T>(n), signal, value,
+                                           signal_op(op), pe);
         core::note_signal(context.state(), signal, value, signal_op(op) == SignalOp::add, pe);
     });
 }
 template <class T>
 void put_signal_nbi(Call call, T* dest, const T* source, std::size_t n, std::uint64_t* signal,
                     std::uint64_t value, int op, int pe) {
-    put_signal(call, dest, source, n, signal, value, op, pe, false);
+    put_signal<T, false>(call, dest, source, n, signal, value, op, pe);
 }
 inline void signal_add(Call call, std::uint64_t* signal, std::uint64_t value, int pe) {
     guarded(call, [&] {

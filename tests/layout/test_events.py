@@ -28,7 +28,7 @@ def test_an_event_with_too_many_words_is_refused(monkeypatch: pytest.MonkeyPatch
 def test_every_collective_call_has_a_name_in_the_table() -> None:
     names = events.table()["operations"]["names"]
     called = re.compile(
-        r"(?:\b(?:sync|agree_to|call_record|check_call|measure)|\b(?:Called|Within|Measured) \w+)\("
+        r"(?:\b(?:sync|agree_to|call_record|check_call|measure)|\b(?:Called|Within|Measured|MeasuredLock) \w+)\("
         r'[^"();]*"(\w+)"'
     )
     found = {

@@ -63,6 +63,31 @@ def test_numbers_of_this_pe(job: Job) -> None:
         }
 
 
+def test_different_calls_are_reported_as_on_the_page(tmp_path: Path) -> None:
+    (tmp_path / "mismatch.py").write_text(block_with("hangs", "# mismatch.py"))
+    text = (ROOT / "docs/hangs.md").read_text()
+    (shown,) = re.findall(r"^> `(atoll run: PE 1 called barrier.*), …`$", text, re.MULTILINE)
+    done = subprocess.run(
+        [launcher(), "run", "-n", "4", "mismatch.py"], cwd=tmp_path, env=environment(ATOLL_PYTHON=sys.executable),
+        text=True, capture_output=True, timeout=HANG_GUARD, check=False,
+    )  # fmt: skip
+    # A PE that was not yet in its call is not in the line.
+    expected = re.escape(shown).replace("PE\\ 0,2,3", r"PE\ [0,23-]+")
+    assert done.returncode != 0 and re.search(f"^{expected}", done.stderr, re.MULTILINE), done.stderr
+
+
+def test_the_pictures_of_the_pages_are_drawn_from_their_programs(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    script = ROOT / "docs/site/report_pictures.py"
+    subprocess.run([sys.executable, script, tmp_path], env=environment(), check=True, timeout=HANG_GUARD)
+    pages = "".join((ROOT / f"docs/{page}.md").read_text() for page in ("slow", "hangs"))
+    names = sorted(re.findall(r"\(images/(report-\w+\.svg)\)", pages))
+    assert names == sorted(path.name for path in tmp_path.iterdir())
+    for name in names:
+        assert "PE that was late" in (tmp_path / name).read_text(), name
+        assert (ROOT / "docs/images" / name).stat().st_size < 100_000
+
+
 @pytest.mark.parametrize(
     ("n", "program", "begin"),
     [(2, "locks.py", "PE 0,1 wait for each other"), (4, "halo.py", "PE 2 left out an update")],

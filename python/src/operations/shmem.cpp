@@ -138,8 +138,8 @@ template <Spec& S> PyObject* put_signal_body(const Arguments<8>& a) {
         const std::uint64_t value = signal_value(S, a[3], a[4]);
         const SignalOp op = operation_of(S, a[5]);
         ReleaseGil released(m.bytes >= release_gil_bytes);
-        ctx.put_signal_bytes(PyArray_BYTES(m.target), PyArray_BYTES(m.source), m.bytes, word, value, op, pe,
-                             &S == &put_signal_spec);
+        ctx.put_signal_bytes<&S == &put_signal_spec>(PyArray_BYTES(m.target), PyArray_BYTES(m.source),
+                                                     m.bytes, word, value, op, pe);
         return none();
     });
 }

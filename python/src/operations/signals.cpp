@@ -116,7 +116,7 @@ template <Spec& S> PyObject* put_signal_body(const Arguments<10>& a) {
     if (!same_shape(dst, src)) fail_shapes(S, "dst", dst, "src", src);
     if (c_contiguous(dst) && c_contiguous(src)) {
         ReleaseGil released(extent.bytes >= release_gil_bytes);
-        ctx.put_signal_bytes(extent.low, PyArray_BYTES(src), extent.bytes, word, value, op, pe, blocking);
+        ctx.put_signal_bytes<blocking>(extent.low, PyArray_BYTES(src), extent.bytes, word, value, op, pe);
         core::note_signal(ctx.state(), word, value, op == SignalOp::add, pe);
         return none();
     }

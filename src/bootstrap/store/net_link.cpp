@@ -135,7 +135,7 @@ class NetLink final : public StoreLink {
     }
 
     /// Either all PEs of the job write to logs, or none does. PE 0 tells why. Returns true if they were
-    /// dropped. Nobody has read the number of events before.
+    /// dropped. No PE has read the number of events before.
     bool drop_logs_unless_all_have_them() {
         if (traced_.logs.events == 0) return false;
         const std::vector<std::string> reasons = client_->allgather(board_.why_no_logs());

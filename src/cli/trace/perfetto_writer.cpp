@@ -247,20 +247,13 @@ class Writer {
         unsigned thread = 0;
         for (const std::size_t e : ordered(events)) {
             const LoggedEvent& event = events[e];
-            if (event.thread != thread || !is_within({p, e}, open))
-                close(open, p, thread, event.thread == thread ? event.began : UINT64_MAX);
+            close(open, p, thread, event.thread == thread ? event.began : UINT64_MAX);
             thread = event.thread;
             const std::uint64_t limit = open.empty() ? UINT64_MAX : open.back().ended;
             begin_slice({p, e});
             open.push_back({{p, e}, std::min(event.ended, limit)});
         }
         close(open, p, thread, UINT64_MAX);
-    }
-    /// True if an event lies in the open slice: it ended with it, but came into the log before it. An event
-    /// without a length may lie at the slice's end.
-    bool is_within(EventId id, const std::vector<Open>& open) const {
-        return !open.empty() && trace_.event(id).ended <= open.back().ended &&
-               id.event < open.back().id.event;
     }
     void close(std::vector<Open>& open, std::size_t p, unsigned thread, std::uint64_t until) {
         close(open, thread_track(trace_.pes[p].pe, thread), ends_, until);
