@@ -69,6 +69,27 @@ TEST_P(UpdateLocks, AHolderThatEndsIsNamed) {
         options);
 }
 
+TEST_P(UpdateLocks, AFreeWordIsRefusedAfterTheEnd) {
+    if (pes_are_processes) GTEST_SKIP() << "it would end the program";
+    ThreadJobOptions options;
+    options.finalize = false;
+    run(
+        [](Job& job) {
+            auto* const word = word_of_first(job);
+            if (word == nullptr) return;
+            job.world().sync();
+            if (job.my_pe() == 0) job.state().board().abort(0, 1, "PE 0 has ended");
+            try {
+                while (true) const core::UpdateLock lock(job.state(), *word, "accumulate");
+            } catch (const Error& error) {
+                EXPECT_EQ(error.code(), ErrorCode::pe_died);
+                EXPECT_STREQ(error.what(), "PE 0 has ended (noticed in accumulate)");
+                EXPECT_FALSE(word->load() == static_cast<std::uint32_t>(job.my_pe()) + 1);
+            }
+        },
+        options);
+}
+
 INSTANTIATE_TEST_SUITE_P(Pes, UpdateLocks, ::testing::ValuesIn(all_setups()), setup_name);
 
 }  // namespace

@@ -256,6 +256,37 @@ def test_arrays_in_place_over_a_smaller_team(job: Job) -> None:
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("op", "before"), [("sum", "pass"), ("sum", "a.fetch_add((me, 0), 0.0)"), ("max", "pass")]
+)
+def test_a_loop_of_accumulate_notices_a_killed_pe(job: Job, op: str, before: str) -> None:
+    """Each PE adds to its own row, so that none waits: under locks, by atomic operations, and one by one."""
+    done = job(
+        f"""
+        import signal, threading
+        from atoll import arrays
+        atoll.init()
+        me = atoll.my_pe()
+        a, x = arrays.zeros((3, 4096), dist=["block", "whole"]), np.ones(4096)
+        {before}
+        atoll.barrier_all()
+        if me == 1:
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGKILL)).start()
+        try:
+            while True:
+                a.accumulate(me, x, op={op!r})
+        except atoll.PeDied as error:
+            print(error)
+        """,
+        3,
+        ok=False,
+    )
+    assert done.returncode == 137 and "PE 1 was killed by SIGKILL" in done.stderr
+    seen = done.stdout.splitlines()
+    assert len(seen) == 2 and all(line.startswith("PE 1 was killed by SIGKILL") for line in seen), done
+    assert all(line.endswith("(noticed in accumulate)") for line in seen)
+
+
 def test_infinities_of_exact_sums_and_means(job: Job) -> None:
     done = job(
         """

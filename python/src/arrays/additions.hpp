@@ -2,6 +2,7 @@
 #pragma once
 
 #include "calls/py.hpp"
+#include "core/sync/job_over.hpp"
 #include "core/sync/update_locks.hpp"
 
 #include "atoll/detail/memory_ops.hpp"
@@ -106,12 +107,18 @@ template <class T> void add_atomically(const Addition& a, char* there, const cha
         add_atomically<T>(a, there + i * a.steps[axis], here + i * a.strides[axis], axis + 1);
 }
 
+/// Out of line, for the sake of the way under a lock.
+template <class T> [[gnu::noinline]] void add_without_lock(const core::JobState& job, const Addition& a) {
+    core::throw_if_over(job, "accumulate");
+    add_atomically<T>(a, a.there, a.here, 0);
+}
+
 }  // namespace detail
 
-/// Adds by atomic operations if `word` is null or closed. Else it holds the word, in turns for large boxes.
+/// Adds by atomic operations if `word` is null or closed. Else it holds the word. Large boxes are added in
+/// turns; the end of the job is noticed at each.
 template <class T> void add(core::JobState& job, core::UpdateWord* word, Addition a) {
     a.simplify();
-    if (word == nullptr) return detail::add_atomically<T>(a, a.there, a.here, 0);
     if (a.size() > added_at_once) {
         Addition half = a;  // a simplified box of several elements has two or more along its first axis
         half.dims[0] = a.dims[0] / 2;
@@ -121,6 +128,7 @@ template <class T> void add(core::JobState& job, core::UpdateWord* word, Additio
         a.dims[0] -= half.dims[0];
         return add<T>(job, word, a);
     }
+    if (word == nullptr) return detail::add_without_lock<T>(job, a);
     const core::UpdateLock lock(job, *word, "accumulate");
     if (lock.is_held())
         detail::add_plainly<T>(a, a.there, a.here, 0);

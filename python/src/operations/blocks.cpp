@@ -99,6 +99,17 @@ void add(const Blocks& blocks, const npy_int64* index, const T* values, bool one
     for (std::size_t i = n - lead; i < n; ++i) finish(i);
 }
 
+/// Adds by atomic operations, and notices the end of the job on the way.
+template <class T>
+void add_beside_others(const Blocks& blocks, const npy_int64* index, const T* values, bool one,
+                       std::size_t n) {
+    constexpr std::size_t most = 16 * added_at_once;
+    for (std::size_t i = 0; i < n; i += most) {
+        core::throw_if_over(blocks.ctx.job(), "add_at");
+        add<T, true>(blocks, index + i, one ? values : values + i, one, std::min(most, n - i));
+    }
+}
+
 /// Adds by plain additions under the update lock of the only PE's block, which other threads may hold.
 template <class T>
 void add_alone(const Blocks& blocks, std::uint64_t serial, const npy_int64* index, const T* values, bool one,
@@ -153,7 +164,7 @@ PyObject* add_in_blocks_body(const Arguments<6>& a) {
         if (is_alone)
             add_alone<T>(blocks, block->serial, numbers, from, n_values == 1, n);
         else
-            add<T, true>(blocks, numbers, from, n_values == 1, n);
+            add_beside_others<T>(blocks, numbers, from, n_values == 1, n);
     };
     const DTypeRow& row = row_of(dst);
     const auto refuse = [&] { fail_atomic_dtype(add_in_blocks_spec, dst); };

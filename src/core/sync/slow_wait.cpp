@@ -8,6 +8,7 @@
 #include "core/hang/cause.hpp"
 #include "core/job/job_state.hpp"
 #include "core/sync/exited_pes.hpp"
+#include "core/sync/job_over.hpp"
 #include "core/sync/wait_on_board.hpp"
 
 #include <time.h>
@@ -185,8 +186,7 @@ void SlowWait::check() {
                                                     "; end the threads that wait before finalize.");
     const auto& header = job_.board().header();
     if (header.abort.load(std::memory_order_acquire) != 0)
-        throw Error(ErrorCode::pe_died, std::string(header.abort_text) + " (noticed in " +
-                                            describe(job_, reason_, current_value()) + ")");
+        core::throw_over(job_, describe(job_, reason_, current_value()));
     if (header.exited.load(std::memory_order_acquire) != 0) check_exited();
     const std::uint64_t now = common::now_ns();
     if (deadline_ns_ != 0 && now >= deadline_ns_) fail_timeout();

@@ -1,11 +1,13 @@
 #include "core/sync/update_locks.hpp"
 
 #include "core/job/job_state.hpp"
+#include "core/sync/job_over.hpp"
 
 namespace atl::core {
 
 UpdateLock::UpdateLock(JobState& job, UpdateWord& word, const char* operation)
     : word_(word), mark_(static_cast<std::uint32_t>(job.pe()) + 1) {
+    throw_if_over(job, operation);  // a loop of additions may never wait
     if (try_enter()) return;
     detail::WaitReason why;
     why.operation = operation;

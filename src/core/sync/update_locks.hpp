@@ -18,7 +18,7 @@ namespace atl::core {
 class JobState;
 
 /// Holds a word for its life, unless the word is closed. Not recursive. Throws what ends a wait: a timeout,
-/// Ctrl-C, the end of the holder or the job.
+/// Ctrl-C, the end of the holder. Throws at once if the job has ended, also if the word is free.
 class UpdateLock {
   public:
     ATOLL_API UpdateLock(JobState& job, UpdateWord& word, const char* operation);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ _BITS: dict[str, Callable[..., None]] = {
 }
 _SWAPPED: dict[str, np.ufunc] = {"prod": np.multiply, "min": np.minimum, "max": np.maximum}
 OPS = ("sum", *_SWAPPED, *_BITS)
+ADDED_AT_ONCE = 1024  # elements between two looks for the end of the job
 
 
 def accumulate(
@@ -63,11 +64,20 @@ def accumulate(
         elif op == "sum":
             atoll.add_at(array._raw, its.raw(numbers), its.raw(values), piece.pe, team=array._team)
         elif op in _BITS:
-            for number, one in zip(numbers.tolist(), values.tolist(), strict=True):
+            for number, one in _watched(numbers, values.tolist()):
                 _BITS[op](array._raw, one, piece.pe, index=number, team=array._team)
         else:
-            for number, one in zip(numbers.tolist(), values, strict=True):
+            for number, one in _watched(numbers, values):
                 _swap(array, piece.pe, number, _SWAPPED[op], one)
+
+
+def _watched(numbers: Any, values: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the elements of a loop that never waits, until the job has ended."""
+    for start in range(0, len(values), ADDED_AT_ONCE):
+        if reason := atoll._atoll._end_reason():
+            raise atoll.PeDied(f"{reason} (noticed in accumulate)")
+        some = slice(start, start + ADDED_AT_ONCE)
+        yield from zip(numbers[some].tolist(), values[some], strict=True)
 
 
 def _require(array: DistArray, op: str) -> None:

@@ -2,6 +2,7 @@
 #include "operations/elements/irregular.hpp"
 #include "arrays/transfer.hpp"
 #include "calls/registry.hpp"
+#include "core/sync/job_over.hpp"
 
 namespace atl::python {
 namespace {
@@ -198,6 +199,7 @@ template <class T> void add_from(const Scattered& s, const char* in, bool one) {
     const auto* src = reinterpret_cast<const T*>(in);
     if (!aligned(s, sizeof(T))) atl::detail::throw_misaligned(s.data, sizeof(T));
     use_atomics_on(block_of(s.array));
+    core::throw_if_over(s.ctx.job(), "add_at");  // a loop of additions may never wait
     const atl::detail::Measured measured = measure_scattered(s, "add_at");
     ReleaseGil released(releases(s));
     const auto routed = [&](std::size_t i, T* p, int pe) { s.ctx.atomic_add(p, src[one ? 0 : i], pe); };
