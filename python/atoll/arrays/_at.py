@@ -146,9 +146,13 @@ class Chosen:
         TypeError
             If the values are not of this kind of numbers, such as 1.5 for integers.
         DtypeMismatch
-            If this dtype is not an integer of 32 or 64 bits, float32 or float64.
+            If this dtype is not an integer of 32 or 64 bits, float32 or float64; on hosts also complex64 and complex128.
         ShapeMismatch
             If they do not broadcast.
+
+        Notes
+        -----
+        Of complex numbers each part is added atomically.
         """
         array, its = self._array, self._array._library
         _replicated.refuse_updates("at[...].add", array)
@@ -166,8 +170,27 @@ class Chosen:
                 self._add_alone(self._values(given))
                 return
         flat = self._values(given)
+        if array.dtype.kind == "c" and its is _libraries.HOST and array.dtype.isnative:
+            self._add_halves(flat)
+            return
         for place, pes, numbers in self._places():
             atoll.add_at(array._raw, its.raw(numbers), its.raw(flat[place]), _raw(its, pes), team=array._team)
+
+    def _add_halves(self, flat: Array) -> None:
+        """Add complex numbers: their real and their imaginary parts, each atomically."""
+        array = self._array
+        halves = np.dtype(f"f{array.dtype.itemsize // 2}")
+        if halves.itemsize not in (4, 8):
+            raise atoll.DtypeMismatch(
+                f"a.at[...].add(): elements of {array.dtype}; expected complex64 or complex128."
+            )
+        raw, both = array._raw.view(halves), np.arange(2)
+        for place, pes, numbers in self._places():
+            values = np.ascontiguousarray(flat[place]).view(halves)
+            places = (2 * numbers[:, None] + both).reshape(-1)
+            atoll.add_at(
+                raw, places, values, pes if isinstance(pes, int) else np.repeat(pes, 2), team=array._team
+            )
 
     def _add_alone(self, given: Array) -> None:
         memory = self._array._block.reshape(-1)
@@ -245,6 +268,11 @@ def summand(values: Any, dtype: np.dtype[Any], library: _libraries.Library = _li
     TypeError
         If they are not.
     """
+    if hasattr(values, "_layout"):
+        raise TypeError(
+            f"{values!r} cannot be added to a box, which is the call of one PE. Pass numbers, such as b.local or b[box]; "
+            "for two whole distributed arrays write a += b."
+        )
     values = _numbers(values, dtype) if not hasattr(values, "dtype") and not library.takes(values) else values
     given = library.array(values)
     was = library.dtype(given)

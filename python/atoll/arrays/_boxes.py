@@ -213,6 +213,15 @@ class Boxes(Parts):
     def _accumulate(self, box: Any, value: Any, scale: Any, op: str) -> None:
         """Combine a box with values that the quick form does not take."""
         _replicated.refuse_updates("accumulate", self)
+        if isinstance(box, Parts):
+            raise IndexError(
+                "a.accumulate(mask, x) takes boxes of integers and slices; for a mask write a[mask] += x."
+            )
+        if has_arrays(box):
+            raise IndexError(
+                f"a.accumulate({box!r:.40}, x) takes boxes of integers and slices; for arrays of indices use "
+                "a.at[indices].add(x)."
+            )
         accumulate(_array(self), box, value, scale, op, _fitted)
 
     def get_nbi(self, box: Any, out: Array) -> None:

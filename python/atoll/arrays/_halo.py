@@ -12,6 +12,7 @@ import numpy as np
 import atoll
 
 from . import _libraries
+from ._axis import Axis
 from ._compared import compared
 from ._layout import Layout, Width
 from ._memory import signals
@@ -143,11 +144,11 @@ class Exchange:
         for number, (kind, axis, width) in enumerate(
             zip(kinds, self._layout.axes, self._layout.halo, strict=True)
         ):
-            smallest = min(axis.extent(0), axis.extent(axis.parts - 1))
-            if kind == "reflect" and max(width) >= smallest:
+            if kind == "reflect" and (missing := _lacks(axis, width)):
                 raise ValueError(
-                    f"axis {number}: the border 'reflect' mirrors {max(width)} elements beside the first one, and a part at "
-                    f"an end has {smallest} in all. Use fewer PEs along this axis, or a narrower halo."
+                    f"axis {number}: the border 'reflect' mirrors {missing[0]} elements beside the one at an end, and the PE "
+                    f"there has {missing[1]}, with those of its neighbour in the halo. Use fewer PEs along this axis, or "
+                    "a narrower halo."
                 )
         if self._kinds:
             raise ValueError(
@@ -209,6 +210,17 @@ class Exchange:
                 continue
             width: Width = layout.halo[number]
             _mirror(view, number, width, at == 0, at == axis.parts - 1)
+
+
+def _lacks(axis: Axis, width: Width) -> tuple[int, int] | None:
+    """Return how many elements an end of an axis mirrors and how many it sees, if those are too few.
+
+    A part at an end also mirrors what its halo has of the neighbour.
+    """
+    low, high = width
+    beside = axis.parts > 1
+    ends = ((low, axis.extent(0) + beside * high), (high, axis.extent(axis.parts - 1) + beside * low))
+    return next(((wanted, seen - 1) for wanted, seen in ends if wanted and wanted >= seen), None)
 
 
 def _mirror(view: Any, axis: int, width: Width, is_first: bool, is_last: bool) -> None:

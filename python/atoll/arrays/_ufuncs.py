@@ -16,6 +16,7 @@ import atoll
 
 from . import _libraries
 from ._compared import compared, library_of, team_of
+from ._functions._contractions import vecdot
 from ._functions._products import matmul
 from ._functions._scans import accumulate
 from ._functions._table import function_of
@@ -55,6 +56,8 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
 
     if ufunc is np.matmul and method == "__call__" and not keywords:
         return matmul(*inputs)
+    if ufunc is np.vecdot and method == "__call__" and not set(keywords) - {"axis"}:
+        return vecdot(*inputs, **keywords)
     if method == "accumulate" and ufunc in (np.add, np.multiply):
         return accumulate(inputs[0], ufunc, *inputs[1:], **{"axis": 0, **keywords})
     if method == "reduce" and ufunc.__name__ in _REDUCTIONS:

@@ -8,6 +8,7 @@ import numpy as np
 
 import atoll
 
+from .._layout import is_one
 from .._teams._exchange import gathered
 from ._combined import Axes, axes_of, combine, require_elements, require_order, wide
 from ._scans import argextreme
@@ -51,6 +52,11 @@ def _bound(dtype: np.dtype[Any], which: str) -> Any:
 
 def place(array: DistArray, axis: int | None, keepdims: bool, smallest: bool) -> Any:
     require_order(array, "argmin" if smallest else "argmax")
+    if axis is not None and not is_one(axis):
+        name = "argmin" if smallest else "argmax"
+        raise TypeError(
+            f"a.{name}(axis={axis!r}): expected one integer, or None for the number in C order of the whole array."
+        )
     if axis is not None:
         return argextreme(array, axis, keepdims, smallest)
     found = _first(array, smallest)

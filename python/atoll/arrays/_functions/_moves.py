@@ -80,6 +80,12 @@ def reshape(a: DistArray, shape: Any, **distribution: Any) -> DistArray:
     return made
 
 
+@collective(name="squeeze", on_gpus=True)
+def only_element(a: DistArray) -> Any:
+    """Return the element of an array of one element as a number of NumPy, the same on every PE. Collective."""
+    return a.to_numpy().reshape(())[()]
+
+
 def _is_run(its: Layout) -> bool:
     """True if each part is a run of elements in C order."""
     return its.axes[0].is_contiguous and all(axis.parts == 1 for axis in its.axes[1:])

@@ -202,7 +202,7 @@ def expand_dims(a: DistArray, axis: int | Sequence[int]) -> DistArray:
 
 @collective()
 def squeeze(a: DistArray, axis: int | Sequence[int] | None = None) -> Any:
-    """Return a copy without axes of length 1, by default all; the last one stays. Collective."""
+    """Return a copy without axes of length 1, by default all; a number if none is left. Collective."""
     from .._array import DistArray
 
     if axis is None:
@@ -212,7 +212,9 @@ def squeeze(a: DistArray, axis: int | Sequence[int] | None = None) -> Any:
         wanted = [a._layout.axis_number(each) for each in given]
     if any(a.shape[number] != 1 for number in wanted):
         raise ValueError(f"squeeze: an axis of {axis} is longer than 1; the shape is {a.shape}.")
-    kept = [number for number in range(a.ndim) if number not in wanted] or [a.ndim - 1]
+    kept = [number for number in range(a.ndim) if number not in wanted]
+    if not kept:
+        return _moves.only_element(a)
     if any(a._layout.axes[number].parts > 1 for number in wanted):
         return _moves.reshape(a, [a.shape[number] for number in kept])
     its = Layout.bare(*(a._layout.axes[number] for number in kept))

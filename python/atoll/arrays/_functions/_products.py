@@ -1,4 +1,4 @@
-"""Products of vectors and matrices, and norms."""
+"""Products of vectors, matrices and stacks of them, and norms."""
 
 from __future__ import annotations
 
@@ -28,22 +28,28 @@ def matmul(a: Any, b: Any) -> Any:
 
     One operand may be a NumPy array that is the same on every PE. Two vectors give a number. A matrix and a vector give
     a distributed vector in blocks; the matrix stays where it is. Two matrices give a matrix in blocks, and each PE
-    fetches panels of 16 MB of the rows and columns that its block needs.
+    fetches panels of 16 MB of the rows and columns that its block needs. With more axes an operand is a stack of
+    matrices, which broadcast as NumPy's. Each PE multiplies the matrices of its part of the stack.
 
     Raises
     ------
     ShapeMismatch
-        If the shapes do not fit, or an operand has more than two axes.
+        If the shapes do not fit, or an operand is a number.
     """
     from .._array import DistArray
     from .._makers import from_array
 
     a, b = (x if isinstance(x, DistArray) else np.asarray(on_host(x)) for x in (a, b))
-    if a.ndim not in (1, 2) or b.ndim not in (1, 2) or a.shape[-1] != b.shape[0]:
+    if not a.ndim or not b.ndim:
+        raise atoll.ShapeMismatch("matmul: an operand is a number; write a * b, or numpy.dot(a, b).")
+    if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
         raise atoll.ShapeMismatch(
-            f"matmul: operands of shapes {a.shape} and {b.shape}; expected vectors or matrices that fit."
+            f"matmul: operands of shapes {a.shape} and {b.shape}; expected the last axis of the first as long as the "
+            f"{'last but one' if b.ndim > 1 else 'only one'} of the second."
         )
     _current.library().require_product(np.result_type(a.dtype, b.dtype))
+    if max(a.ndim, b.ndim) > 2:
+        return _stacked(a, b)
     if a.ndim == b.ndim == 1:
         return vecdot(a, b, conjugate=False)
     if isinstance(a, DistArray) and b.ndim == 1:
@@ -74,6 +80,69 @@ def vecdot(a: Any, b: Any, conjugate: bool = True) -> Any:
     if part.dtype == np.bool_:
         return atoll.max_reduce(part.reshape(1).view(np.uint8), team=_current.team()).astype(np.bool_)[0]
     return atoll.sum_reduce(part.reshape(1), team=_current.team())[0]
+
+
+@collective(on_gpus=True)
+def dot(a: Any, b: Any) -> Any:
+    """Return NumPy's product `dot`. Collective.
+
+    With a number it is `a * b`, of vectors and matrices `a @ b`. With more axes it is the sum over the last axis of a and
+    the last but one of b.
+    """
+    from ._contractions import tensordot
+
+    if not np.ndim(a) or not np.ndim(b):
+        return np.multiply(a, b)
+    if np.ndim(b) > 1 and max(np.ndim(a), np.ndim(b)) > 2:
+        return tensordot(a, b, (-1, -2))
+    return matmul(a, b)
+
+
+def _stacked(a: Any, b: Any) -> DistArray:
+    """Return the products of stacks of matrices, or of a stack and a vector.
+
+    The result has the distribution of a stack of its shape whose matrices are whole. Else the stack is in blocks. What a PE
+    lacks of an operand is brought to it as a temporary part.
+    """
+    from .._array import DistArray
+    from .._ufuncs import part_of
+
+    where = _current.library()
+    _current.barrier()  # a vector, and a stack that broadcasts, are read below
+    is_row, is_column = a.ndim == 1, b.ndim == 1
+    if is_row:
+        a = _in_library(a)[None, :]
+    if is_column:
+        b = _in_library(b)[:, None]
+    try:
+        stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise atoll.ShapeMismatch(
+            f"matmul: stacks of shapes {a.shape[:-2]} and {b.shape[:-2]}, the axes before the last two, do not broadcast."
+        ) from None
+    axes = _stack_axes(stack, (a, b))
+    (n, inner), m = a.shape[-2:], b.shape[-1]
+    x, y = (
+        part_of(each, Layout.bare(*axes, _axis.block(rows, 1), _axis.block(columns, 1)), where)
+        for each, rows, columns in ((a, n, inner), (b, inner, m))
+    )
+    part = where.product(x, y)
+    part = part[..., 0, :] if is_row else part[..., 0] if is_column else part
+    last = [m] if is_row else [n] if is_column else [n, m]
+    return DistArray._from_part(Layout.bare(*axes, *(_axis.block(length, 1) for length in last)), part)
+
+
+def _in_library(vector: Any) -> Any:
+    """Return all elements of a vector on every PE."""
+    return vector.get(...) if hasattr(vector, "_layout") else _current.library().array(vector)
+
+
+def _stack_axes(stack: tuple[int, ...], operands: tuple[Any, ...]) -> tuple[_axis.Axis, ...]:
+    for each in operands:
+        its = getattr(each, "_layout", None)
+        if its is not None and each.shape[:-2] == stack and its.grid[-2:] == (1, 1):
+            return tuple(its.axes[:-2])
+    return tuple(layout(stack, _current.n_pes()).axes)
 
 
 def _applied(matrix: DistArray, vector: Any, axis: int) -> DistArray:

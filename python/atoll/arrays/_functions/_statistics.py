@@ -27,12 +27,13 @@ def quantile(a: DistArray, q: Any, axis: int | None = None, *, keepdims: bool = 
 
     The result is a number or a NumPy array, the same on every PE. The array is sorted, which takes two parts.
     """
-    if a.dtype.kind not in "biuf":
-        raise TypeError(f"quantile: elements of {a.dtype}; expected real numbers.")
+    if a.dtype.kind not in "iuf":
+        cure = "; take a.astype(float)" if a.dtype.kind == "b" else ""
+        raise TypeError(f"quantile: elements of {a.dtype}; expected real numbers{cure}.")
     wanted = np.asarray(q, np.float64)
     if wanted.size and not (wanted.min() >= 0 and wanted.max() <= 1):
         raise ValueError("quantile: q must be from 0 to 1.")
-    ordered = _sorting.sort(a.astype(np.float64) if a.dtype.kind in "biu" else a, axis)
+    ordered = _sorting.sort(a.astype(np.float64) if a.dtype.kind in "iu" else a, axis)
     number = 0 if axis is None else a._layout.axis_number(axis)
     length = ordered.shape[number]
     if not length:
@@ -72,8 +73,10 @@ def percentile(a: DistArray, q: Any, axis: int | None = None, *, keepdims: bool 
 
 
 def median(a: DistArray, axis: int | None = None, *, keepdims: bool = False) -> Any:
-    """Return medians along an axis, by default that of all elements. Collective."""
-    return quantile(a, 0.5, axis, keepdims=keepdims)
+    """Return medians along an axis, by default that of all elements; NaN of no elements. Collective."""
+    if not (a.size if axis is None else a.shape[a._layout.axis_number(axis)]):
+        return a.mean(axis, keepdims=keepdims)
+    return quantile(a.astype(np.float64) if a.dtype == np.bool_ else a, 0.5, axis, keepdims=keepdims)
 
 
 def average(a: DistArray, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:

@@ -11,7 +11,7 @@ import atoll
 
 from .. import _replicated
 from .._teams import _current
-from . import _moves, _picking, _products, _scans, _sorting, _statistics
+from . import _contractions, _moves, _picking, _products, _scans, _sorting, _statistics
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -84,6 +84,18 @@ def _vector_norm(x: DistArray, /, *, axis: Any = None, keepdims: bool = False, o
     return _products.vector_norm(x, None if ord == 2 else ord, axis, keepdims)
 
 
+def _tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    return _contractions.tensordot(x1, x2, axes)
+
+
+def _vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return _contractions.vecdot(x1, x2, axis)
+
+
+def _einsum(operands: Any, *, optimize: Any = False) -> Any:
+    return _contractions.einsum(operands)
+
+
 def _stable(function: Callable[..., Any]) -> Callable[..., Any]:
     def sorted_(
         a: DistArray, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None
@@ -112,7 +124,11 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.unique_counts: _unique_counts,
     np.histogram: _statistics.histogram,
     np.bincount: _statistics.bincount,
-    np.dot: _products.matmul,
+    np.dot: _products.dot,
+    np.tensordot: _contractions.tensordot,
+    np.linalg.tensordot: _tensordot,
+    np.linalg.vecdot: _vecdot,
+    np.einsum: _einsum,
     np.vdot: _products.vecdot,
     np.linalg.norm: _products.norm,
     np.linalg.vector_norm: _vector_norm,

@@ -176,7 +176,7 @@ class CuPy(Library):
         kind = np.result_type(self.dtype(x), self.dtype(y))
         if 0 not in (*x.shape, *y.shape):
             return self.cast(x, kind) @ self.cast(y, kind)
-        found = self.empty((*x.shape[:-1], *y.shape[1:]), kind)
+        found = self.empty((*x.shape[:-1], *(y.shape[-1:] if y.ndim > 1 else ())), kind)
         found[...] = 0
         return found
 

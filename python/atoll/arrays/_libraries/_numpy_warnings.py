@@ -39,10 +39,11 @@ class named:
         self._state.__exit__(None, None, None)
 
     def _warn(self, what: str, _: int) -> None:
-        _warn(f"{what} encountered in {self._call.removeprefix('numpy.')}")
+        warn(f"{what} encountered in {self._call.removeprefix('numpy.')}")
 
 
-def _warn(text: str) -> None:
+def warn(text: str) -> None:
+    """Warn with the line of the program, as NumPy does where a result has no meaning."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
         file = frame.f_code.co_filename

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from .._compared import collective
 from .._functions import _moves, _products, _scans, _sorting
@@ -168,7 +169,7 @@ class Operations:
         order[first], order[second] = second, first
         return _moves.transpose(this, order)
 
-    def squeeze(self, axis: int | tuple[int, ...] | None = None) -> DistArray:
+    def squeeze(self, axis: int | tuple[int, ...] | None = None) -> Any:
         """Return the array without axes of length 1, a new array. Collective.
 
         Parameters
@@ -178,8 +179,8 @@ class Operations:
 
         Returns
         -------
-        DistArray
-            In blocks. At least one axis stays.
+        DistArray or number
+            In blocks. If no axis is left, the number of NumPy, the same on every PE.
 
         Raises
         ------
@@ -194,7 +195,7 @@ class Operations:
         if axis is not None and any(this.shape[number] != 1 for number in axes):
             raise ValueError(f"a.squeeze(axis={axis!r}): the shape is {this.shape}; such axes have length 1.")
         left = [n for number, n in enumerate(this.shape) if n != 1 or number not in axes]
-        return _moves.reshape(this, left or [1])
+        return _moves.reshape(this, left) if left else _moves.only_element(this)
 
     @collective(on_gpus=True, on_copies=True)
     def sort(self, axis: int = -1, kind: str | None = None) -> None:
@@ -311,12 +312,12 @@ class Operations:
         return _scans.accumulate(_this(self), np.multiply, axis, dtype)
 
     def dot(self, other: Any) -> Any:
-        """Return the product of vectors and matrices, `self @ other`. Collective.
+        """Return NumPy's product: `self @ other` of vectors and matrices, `self * other` of a number. Collective.
 
         Parameters
         ----------
         other
-            A distributed array, or one of NumPy that is the same on every PE.
+            A distributed array, one of NumPy that is the same on every PE, or a number.
 
         Returns
         -------
@@ -328,7 +329,17 @@ class Operations:
         ShapeMismatch
             If the lengths do not fit.
         """
-        return _products.matmul(self, other)
+        return _products.dot(self, other)
+
+    def __contains__(self, value: Any) -> bool:
+        """Return True if an element is equal to a value, as NumPy's arrays do. Collective."""
+        return bool((cast(Any, self) == value).any())
+
+    def __pow__(self, exponent: Any) -> Any:
+        """Return the power as NumPy's operator, which squares bool in int8. Collective."""
+        if type(exponent) is int and exponent == 2 and _this(self).dtype == np.bool_:
+            return np.square(cast(Any, self))
+        return NDArrayOperatorsMixin.__pow__(cast(Any, self), exponent)
 
     def nonzero(self) -> tuple[DistArray, ...]:
         """Return the indices of elements that are not zero, in C order, an array for each axis. Collective.

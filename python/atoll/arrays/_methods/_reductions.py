@@ -225,7 +225,8 @@ class Reductions:
         Returns
         -------
         Any
-            A number of NumPy if no axis is left, else an ordinary array of the library of the parts; the same on every PE.
+            A number of NumPy if no axis is left, else an ordinary array of the library of the parts; the same on every PE. NaN of no
+            elements, with a warning, as by NumPy.
 
         Raises
         ------
@@ -234,7 +235,7 @@ class Reductions:
         DtypeMismatch
             If elements of this dtype are not combined over PEs, as strings.
         ValueError
-            If an axis has no elements, or is named twice.
+            If an axis is named twice.
         """
         return _there(self, mean(_this(self), axis, keepdims, dtype))
 
@@ -260,7 +261,8 @@ class Reductions:
         Returns
         -------
         Any
-            A number of NumPy if no axis is left, else an ordinary array of the library of the parts; the same on every PE.
+            A number of NumPy if no axis is left, else an ordinary array of the library of the parts; the same on every PE. NaN of no
+            elements, with a warning, as by NumPy.
 
         Raises
         ------
@@ -269,7 +271,7 @@ class Reductions:
         DtypeMismatch
             If elements of this dtype are not combined over PEs, as strings.
         ValueError
-            If an axis has no elements, or is named twice.
+            If an axis is named twice.
         """
         return _there(self, variance(_this(self), axis, keepdims, ddof if correction is None else correction))
 
@@ -293,7 +295,8 @@ class Reductions:
         Returns
         -------
         Any
-            A number of NumPy if no axis is left, else an ordinary array of the library of the parts; the same on every PE.
+            A number of NumPy if no axis is left, else an ordinary array of the library of the parts; the same on every PE. NaN of no
+            elements, with a warning, as by NumPy.
 
         Raises
         ------
@@ -302,7 +305,7 @@ class Reductions:
         DtypeMismatch
             If elements of this dtype are not combined over PEs, as strings.
         ValueError
-            If an axis has no elements, or is named twice.
+            If an axis is named twice.
         """
         return _there(
             self, np.sqrt(variance(_this(self), axis, keepdims, ddof if correction is None else correction))
