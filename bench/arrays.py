@@ -1,6 +1,6 @@
 """Distributed arrays on hosts: elements at random indices beside NumPy, boxes beside bare strided puts and gets.
 
-atoll run -n 2 arrays.py [TOPIC...]   boxes, elements, halos, whole, matrices; all by default
+atoll run -n 2 arrays.py [TOPIC...]   boxes, elements, halos, whole, matrices, transforms; all by default
 mpirun -n 2 python arrays.py peers     beside MPI: array_peers.py
 
 The two sides of a ratio alternate. While NumPy works on PE 0, the other PEs rest in a barrier. PE 0 prints a line of JSON
@@ -167,6 +167,29 @@ def whole_arrays(n: int) -> None:
     compare("sort", lambda: np.sort(line).free(), lambda: np.sort(whole), 1, True)
 
 
+def transforms(side: int) -> None:
+    """Print rows of transforms of side^3 points, whose redistributions overlap with them, beside the same without slabs."""
+    from atoll import fft
+    from atoll.fft import _overlap
+
+    a = arrays.random((side, side, side)) + 0j
+
+    def call(least: int, transposed: bool) -> None:
+        kept, _overlap.LEAST = _overlap.LEAST, least
+        fft.fftn(a, transposed=transposed).free()
+        _overlap.LEAST = kept
+
+    for transposed, of in ((True, ", transposed"), (False, "")):
+        compare(
+            f"fftn of {side}^3{of}, beside whole parts",
+            partial(call, _overlap.LEAST, transposed),
+            partial(call, 1 << 62, transposed),
+            1,
+            True,
+            True,
+        )
+
+
 def matrices(side: int) -> None:
     """Print rows of the 5-point matrix of side x side points beside SciPy on PE 0, and of a triad for their ratio."""
     import scipy.sparse
@@ -213,6 +236,7 @@ TOPICS = {
     "halos": halos,
     "whole": partial(whole_arrays, 10_000_000),
     "matrices": partial(matrices, 1000),
+    "transforms": partial(transforms, 256),
 }
 if sys.argv[1:] == ["peers"]:
     TOPICS["peers"] = partial(array_peers.rows, compare)

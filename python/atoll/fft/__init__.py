@@ -336,6 +336,7 @@ def _stage(
         lambda part, axis, own: _current.library().transformed(
             name, part, axis, by_axis[axis], norm, workers, own
         ),
+        name in ("fft", "ifft"),
     )
 
 

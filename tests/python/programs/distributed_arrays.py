@@ -422,8 +422,8 @@ def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
         (lambda: np.linalg.inv(a), "numpy.linalg.inv does not work"),
         (lambda: pickle.dumps(a), "cannot be pickled"),
         (
-            lambda: DistArray(2 * atoll.n_pes(), halo=2).exchange_halo("reflect"),
-            "a part at an end has 2 in all",
+            lambda: DistArray((2, 9), dist=["whole", "block"], halo=[2, 0]).exchange_halo("reflect"),
+            "mirrors 2 elements beside the one at an end, and the PE there has 1",
         ),
         (lambda: DistArray((4, 5), halo=9), "a halo of 9 is wider than the smallest part"),
         (lambda: DistArray(()), "at least one axis"),

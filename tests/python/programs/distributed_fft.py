@@ -6,6 +6,7 @@ import random
 import sys
 from typing import Any
 
+import atoll
 import numpy as np
 from distributed import check, equal, main, refused, some_array
 
@@ -14,7 +15,7 @@ if "without-scipy" in sys.argv:
 
 from atoll import arrays, fft
 from atoll.arrays import DistArray, _grids
-from atoll.fft import _line
+from atoll.fft import _line, _overlap
 
 NORMS = [None, "backward", "ortho", "forward"]
 
@@ -70,6 +71,35 @@ def transforms_along_one_and_two_axes_are_numpys(rng: random.Random) -> None:
     if a.ndim > 1 and whole.shape[-1] > 1:
         for name in ("fft2", "ifft2", "rfft2", "irfft2"):
             close(getattr(fft, name)(a), getattr(np.fft, name)(whole))
+
+
+@check
+def slabs_have_the_bits_of_whole_parts(rng: random.Random) -> None:
+    """Redistributions that overlap with the transforms, whose slabs are small here."""
+    shape = tuple(rng.randint(1, 3) + rng.choice([0, 2 * atoll.n_pes()]) for _ in range(rng.randint(2, 4)))
+    numbers = np.random.default_rng(rng.randrange(9)).random((2, *shape)).astype(rng.choice(["f4", "f8"]))
+    is_real = rng.random() < 0.4
+    dist: list[Any] = [rng.choice(["block", "block", "whole"]) for _ in shape]
+    if "block" not in dist:
+        dist[0] = "block"
+    a = arrays.from_array(numbers[0] if is_real else numbers[0] + 1j * numbers[1], dist=dist)
+    axes = tuple(rng.sample(range(len(shape)), rng.randint(1, len(shape))))
+    s = [max(1, shape[axis] + rng.randint(-1, 1)) for axis in axes] if rng.random() < 0.3 else None
+    names = ["rfftn", "fftn"] if is_real else ["fftn", "ifftn", "irfftn"]
+    name, transposed = rng.choice(names), rng.random() < 0.5
+    if name == "irfftn" and s is None:
+        s = [shape[axis] + 1 for axis in axes]
+    settings = _overlap.LEAST, _overlap.SLAB, _overlap.SHORTEST
+    found = []
+    try:
+        for least, slab in ((1 << 62, 1), (0, rng.choice([1, 200, 1 << 20]))):
+            _overlap.LEAST, _overlap.SLAB, _overlap.SHORTEST = least, slab, 1
+            found.append(getattr(fft, name)(a, s, axes, transposed=transposed))
+    finally:
+        _overlap.LEAST, _overlap.SLAB, _overlap.SHORTEST = settings
+    whole, slabs = found
+    assert whole._layout == slabs._layout and whole.dtype == slabs.dtype
+    assert whole.to_numpy().tobytes() == slabs.to_numpy().tobytes()
 
 
 @check

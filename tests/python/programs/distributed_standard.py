@@ -80,7 +80,7 @@ CASES: dict[str, Any] = {
     "isin": lambda xp, a, b: xp.isin(a, b),
     "matmul": lambda xp, a, b: xp.matmul(a, xp.matrix_transpose(b)),
     "tensordot": lambda xp, a, b: xp.tensordot(a, xp.matrix_transpose(b), axes=1),
-    "vecdot": lambda xp, a, b: xp.vecdot(a, b, axis=0),
+    "vecdot": lambda xp, a, b: xp.vecdot(a, b, axis=-2),
     "vector_norm": lambda xp, a, b: xp.linalg.vector_norm(a, axis=(0, 1), ord=3),
     "outer": lambda xp, a, b: (
         xp.linalg.outer(a[0, :], b[1, :]) if xp is strict else np.outer(np.take(a, [0], 0), b[1])
