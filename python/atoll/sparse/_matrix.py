@@ -20,6 +20,7 @@ from ..arrays._teams import _current
 from ..arrays._teams._exchange import gathered
 from ..arrays._together import raise_together
 from ._arithmetic import Arithmetic, product_with_matrix
+from ._entries import Entries
 from ._local import Rows, compressed
 from ._on_gpus import require, rows_on
 
@@ -29,8 +30,9 @@ Array = np.ndarray[Any, Any]
 class SparseMatrix(Arithmetic, _current.OverTeam):
     """A sparse matrix of which each PE has a block of rows in compressed form (CSR).
 
-    `A @ x` multiplies by a distributed vector in blocks. It fetches only the entries of x that the PE's rows need,
-    by a plan made here, once. `x @ A` is the product with the transpose. `2 * A`, `A + B` and others make new matrices.
+    `A @ x` multiplies by a distributed vector in blocks. Only the entries of x that a PE's rows need come to it, by a plan
+    that the first product makes. Owners put them, and meanwhile each PE multiplies what needs its own entries alone. Few
+    entries on one host are read at once. `x @ A` is the product with the transpose. `2 * A`, `A + B` and others make new matrices.
     Make matrices by `from_triplets`, `from_rows` or `from_scipy`.
 
     Parameters
@@ -48,7 +50,9 @@ class SparseMatrix(Arithmetic, _current.OverTeam):
     Notes
     -----
     Making one is collective. Rows and columns are distributed as `DistArray(n)` distributes n elements. A PE keeps its
-    rows once, and 24 bytes for each entry of x that it fetches. While they are made, there are up to three copies. Those
+    rows once, and 24 bytes for each entry of x that it fetches. Where owners put
+    entries, the first product adds 8 bytes for each of them, and symmetric room for those that the PE with the most of them
+    needs, for each dtype of x. While they are made, there are up to three copies. Those
     are in memory of the host, also for a matrix on GPUs.
     """
 
@@ -92,6 +96,7 @@ class SparseMatrix(Arithmetic, _current.OverTeam):
         )
         self._parts = np.asarray(self._columns.owner(self._far_columns), np.int64)
         self._numbers = np.asarray(self._columns.local(self._far_columns), np.int64)
+        self._entries: Entries | None = None
         self._bring_to(to)
 
     def _bring_to(self, to: _libraries.Library) -> None:
@@ -164,9 +169,10 @@ class SparseMatrix(Arithmetic, _current.OverTeam):
             self._check("out", out, self._rows)
             self._check_out(x, out, dtype)
         _current.barrier()
-        fetched = self._fetch(x)
+        self._start(x)
         local = out.local
         self._own.times_into(x.local, local)
+        fetched = self._fetched(x)
         if len(self._far_rows):
             local[self._far_rows] += self._far.times(fetched)
         _current.barrier()
@@ -178,29 +184,34 @@ class SparseMatrix(Arithmetic, _current.OverTeam):
         x is a vector in blocks; the matrix is square.
         """
         _current.barrier()
-        fetched = self._fetch(x)
+        self._start(x)
         found: Array = x.local.copy()
         self._own.lower(found, slice(None), x.local)
-        self._far.lower(found, self._far_rows, fetched)
+        self._far.lower(found, self._far_rows, self._fetched(x))
         _current.barrier()
         return found
 
-    def _fetch(self, x: DistArray) -> Any:
+    def _start(self, x: DistArray) -> None:
+        """Begin to bring the entries of x to the PEs that need them. Collective."""
+        if self._library is _libraries.HOST:
+            if self._entries is None:
+                is_near = all(x._memory.view(pe) is not None for pe in range(self._team.n_pes()))
+                self._entries = Entries(self._team, self._parts, self._numbers, is_near)
+            self._entries.start(x)
+
+    def _fetched(self, x: DistArray) -> Any:
+        """Return the entries of x that this PE needs of others."""
+        if self._entries is not None and self._library is _libraries.HOST:
+            return self._entries.finish(x)
         low, its = x._layout.halo[0][0], self._library
-        if its is not _libraries.HOST:
-            found = its.empty((len(self._far_columns),), x.dtype)
-            if len(self._far_columns):
-                numbers = self._numbers + low if low else self._numbers
-                more: dict[str, Any] = {"stream": its.current_stream()} if its.on_gpu else {}
-                atoll.take(
-                    x._raw, its.raw(numbers), its.raw(self._parts), its.raw(found), team=self._team, **more
-                )
-            return found
-        window = x._memory.window()
-        if window is None:
-            return atoll.take(x._block, self._numbers + low, self._parts, team=self._team)
-        memory, distance = window
-        return memory[self._numbers + (self._parts * distance + low)]
+        found = its.empty((len(self._far_columns),), x.dtype)
+        if len(self._far_columns):
+            numbers = self._numbers + low if low else self._numbers
+            more: dict[str, Any] = {"stream": its.current_stream()} if its.on_gpu else {}
+            atoll.take(
+                x._raw, its.raw(numbers), its.raw(self._parts), its.raw(found), team=self._team, **more
+            )
+        return found
 
     def _check_out(self, x: DistArray, out: DistArray, dtype: np.dtype[Any]) -> None:
         if out.dtype != dtype or out is x:

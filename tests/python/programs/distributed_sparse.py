@@ -13,7 +13,7 @@ if "without-scipy" in sys.argv:
 
 import atoll
 from atoll import arrays, sparse
-from atoll.sparse import csgraph
+from atoll.sparse import _entries, csgraph
 from distributed import check, equal, main, refused
 
 HAS_SCIPY = "without-scipy" not in sys.argv
@@ -36,6 +36,7 @@ def some_matrix(
 @check
 def products_are_those_of_dense_matrices(rng: random.Random) -> None:
     rows, columns = rng.randint(1, 30), rng.randint(1, 30)
+    _entries.LEAST = rng.choice([0, 1 << 16])
     a, whole = some_matrix(rng, rows, columns)
     v = np.arange(columns).astype(rng.choice(["f8", "i8"]))
     x = arrays.from_array(v, halo=1 if columns >= atoll.n_pes() else 0)
@@ -63,6 +64,29 @@ def products_are_those_of_dense_matrices(rng: random.Random) -> None:
         first = scipy.sparse.csr_array(np.ones((1, 1)))
         own = first if atoll.my_pe() == 0 else first[:0].astype("c16")
         assert sparse.from_rows(own, (1, 1)).dtype == np.float64
+
+
+@check
+def entries_that_owners_put_are_those_that_are_read(rng: random.Random) -> None:
+    n = rng.randint(1, 40)
+    a, whole = some_matrix(rng, n, n, "f8")
+    b = a * 1.0  # the same rows, and a plan of its own
+    kept = _entries.LEAST
+    vectors = [
+        arrays.from_array(np.cos(np.arange(n) + i).astype(dtype)) for i in range(3) for dtype in ("f8", "f4")
+    ]
+    try:
+        _entries.LEAST = 0
+        put = [a @ x for x in vectors]
+        _entries.LEAST = kept
+        read = [b @ x for x in vectors]
+    finally:
+        _entries.LEAST = kept
+    assert a._entries is not None and b._entries is not None
+    assert not a._entries._reads  # and b reads, where loads reach all PEs
+    for one, other in zip(put, read, strict=True):
+        assert one.to_numpy().tobytes() == other.to_numpy().tobytes()
+    np.testing.assert_allclose(put[0].to_numpy(), whole @ np.cos(np.arange(n)), atol=1e-9)
 
 
 @check
