@@ -147,8 +147,8 @@ class Exchange:
             if kind == "reflect" and (missing := _lacks(axis, width)):
                 raise ValueError(
                     f"axis {number}: the border 'reflect' mirrors {missing[0]} elements beside the one at an end, and the PE "
-                    f"there has {missing[1]}, with those of its neighbour in the halo. Use fewer PEs along this axis, or "
-                    "a narrower halo."
+                    f"there has {missing[1]}. Those of its neighbour in the halo count. Use fewer PEs along this axis, or a "
+                    "narrower halo."
                 )
         if self._kinds:
             raise ValueError(

@@ -1,7 +1,7 @@
 """Transforms whose redistributions overlap with them: a part goes on in slabs, and no barrier lies between.
 
-A PE transforms a slab along the last axis of a turn, puts it to the PEs that have it next, and signals each of them. A PE
-begins the next turn on a slab once all that send a piece of it have signalled.
+A PE transforms a slab along the last axis of a turn, puts it to its next owners, and signals them. A PE begins the next turn on
+a slab once all senders of its pieces have signalled.
 """
 
 from __future__ import annotations

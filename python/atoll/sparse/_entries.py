@@ -15,7 +15,7 @@ from ..arrays import DistArray
 from ..arrays._memory import Allocation, allocate, signals
 
 Array = np.ndarray[Any, Any]
-LEAST = 1 << 16  # entries of the PE that needs most from which on puts are faster than reads of mapped memory
+LEAST = 1 << 16  # entries of the neediest PE; with less of them reads of mapped memory are faster than puts
 
 
 class Entries:
@@ -68,7 +68,7 @@ class Entries:
         self._kept: list[Array] = []
 
     def start(self, x: DistArray) -> None:
-        """Put the entries of this PE's part that others need, and signal them. Collective; waits for nobody.
+        """Put the entries of this PE's part that others need, and signal them. Collective; does not wait.
 
         The first call for a dtype makes its room, and waits for all PEs.
         """

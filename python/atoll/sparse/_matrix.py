@@ -30,9 +30,9 @@ Array = np.ndarray[Any, Any]
 class SparseMatrix(Arithmetic, _current.OverTeam):
     """A sparse matrix of which each PE has a block of rows in compressed form (CSR).
 
-    `A @ x` multiplies by a distributed vector in blocks. Only the entries of x that a PE's rows need come to it, by a plan
-    that the first product makes. Owners put them, and meanwhile each PE multiplies what needs its own entries alone. Few
-    entries on one host are read at once. `x @ A` is the product with the transpose. `2 * A`, `A + B` and others make new matrices.
+    `A @ x` multiplies by a distributed vector in blocks. A PE gets only the entries of x that its rows need. The first product
+    makes the plan for that. Owners put entries, and meanwhile each PE multiplies what needs its own ones alone. Few entries
+    on one host are read at once. `x @ A` is the product with the transpose. `2 * A`, `A + B` and others make new matrices.
     Make matrices by `from_triplets`, `from_rows` or `from_scipy`.
 
     Parameters
@@ -50,10 +50,9 @@ class SparseMatrix(Arithmetic, _current.OverTeam):
     Notes
     -----
     Making one is collective. Rows and columns are distributed as `DistArray(n)` distributes n elements. A PE keeps its
-    rows once, and 24 bytes for each entry of x that it fetches. Where owners put
-    entries, the first product adds 8 bytes for each of them, and symmetric room for those that the PE with the most of them
-    needs, for each dtype of x. While they are made, there are up to three copies. Those
-    are in memory of the host, also for a matrix on GPUs.
+    rows once, and 24 bytes for each entry of x that it fetches. Where owners put entries, the first product adds 8 bytes
+    for each of them. It also makes symmetric room, for each dtype of x, for the entries of the neediest PE. While rows are
+    made, there are up to three copies of them, in memory of the host also for a matrix on GPUs.
     """
 
     @collective("self", "indptr", "indices", "data", name="SparseMatrix", on_gpus=True)

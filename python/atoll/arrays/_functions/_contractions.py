@@ -204,7 +204,7 @@ def _subscripts(subscripts: Any, values: Sequence[Any]) -> tuple[list[str], str]
 
 
 def _summed(labels: str, value: Any, kept: str) -> tuple[str, Any]:
-    """Return the labels and the array after sums over the axes that nobody needs."""
+    """Return the labels and the array after sums over the axes that are not needed."""
     axes = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     if not axes:
         return labels, value
