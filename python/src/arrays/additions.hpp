@@ -107,8 +107,23 @@ template <class T> void add_atomically(const Addition& a, char* there, const cha
         add_atomically<T>(a, there + i * a.steps[axis], here + i * a.strides[axis], axis + 1);
 }
 
-/// Out of line, for the sake of the way under a lock.
-template <class T> [[gnu::noinline]] void add_without_lock(const core::JobState& job, const Addition& a) {
+/// Splits off the first half of a simplified box of several elements, which has two or more along its first
+/// axis.
+inline Addition split(Addition& a) noexcept {
+    Addition half = a;
+    half.dims[0] = a.dims[0] / 2;
+    a.there += half.dims[0] * a.steps[0];
+    a.here += half.dims[0] * a.strides[0];
+    a.dims[0] -= half.dims[0];
+    return half;
+}
+
+/// Out of line, so that the way under a lock stays short.
+template <class T> [[gnu::noinline]] void add_without_lock(const core::JobState& job, Addition a) {
+    if (a.size() > added_at_once) {
+        add_without_lock<T>(job, split(a));
+        return add_without_lock<T>(job, a);
+    }
     core::throw_if_over(job, "accumulate");
     add_atomically<T>(a, a.there, a.here, 0);
 }
@@ -119,16 +134,11 @@ template <class T> [[gnu::noinline]] void add_without_lock(const core::JobState&
 /// turns; the end of the job is noticed at each.
 template <class T> void add(core::JobState& job, core::UpdateWord* word, Addition a) {
     a.simplify();
+    if (word == nullptr) return detail::add_without_lock<T>(job, a);
     if (a.size() > added_at_once) {
-        Addition half = a;  // a simplified box of several elements has two or more along its first axis
-        half.dims[0] = a.dims[0] / 2;
-        add<T>(job, word, half);
-        a.there += half.dims[0] * a.steps[0];
-        a.here += half.dims[0] * a.strides[0];
-        a.dims[0] -= half.dims[0];
+        add<T>(job, word, detail::split(a));
         return add<T>(job, word, a);
     }
-    if (word == nullptr) return detail::add_without_lock<T>(job, a);
     const core::UpdateLock lock(job, *word, "accumulate");
     if (lock.is_held())
         detail::add_plainly<T>(a, a.there, a.here, 0);

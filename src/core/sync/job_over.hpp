@@ -5,12 +5,12 @@
 #include "core/job/job_state.hpp"
 
 #include <atomic>
-#include <string>
+#include <string_view>
 
 namespace atl::core {
 
 /// Throws pe_died with the reason that the job board has. `during` is the call that noticed it.
-[[noreturn]] ATOLL_API void throw_over(const JobState& job, const std::string& during);
+[[noreturn]] ATOLL_API void throw_over(const JobState& job, std::string_view during);
 
 /// Throws so if the job has ended. Costs a load of a cache line without writers.
 inline void throw_if_over(const JobState& job, const char* during) {
