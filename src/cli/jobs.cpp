@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
 
@@ -79,8 +80,17 @@ const std::string& only_argument(const std::vector<std::string>& arguments, cons
 
 }  // namespace
 
-RunningJob::RunningJob(int pid) : pid_(pid) {
-    const common::Fd board = open_board(pid);
+RunningJob::RunningJob(int pid) : RunningJob(pid, open_board(pid)) {}
+
+RunningJob RunningJob::at(const std::string& path) {
+    constexpr std::string_view begin = "/proc/";
+    const int pid = path.starts_with(begin)
+                        ? number_of(path.substr(begin.size(), path.find('/', begin.size()) - begin.size()))
+                        : 0;
+    return {pid, common::Fd(open(path.c_str(), O_RDWR | O_CLOEXEC))};
+}
+
+RunningJob::RunningJob(int pid, const common::Fd& board) : pid_(pid) {
     struct stat status {};
     if (!board || fstat(board.get(), &status) != 0 ||
         static_cast<std::size_t>(status.st_size) < sizeof(common::BoardHeader))
@@ -204,11 +214,12 @@ RunningJob job_of(const std::vector<std::string>& arguments, const char* usage) 
 
 namespace {
 
-/// Reports on a job without a launcher of ours. One of its PEs has started this program, and waits until this
-/// returns, not for the report.
+/// Reports on a job without a launcher of ours, one of whose PEs has started this program. Prints nothing if
+/// no PE waits by now: only pending operations may have looked like waits.
 int report_on(const std::string& heading, const RunningJob& job) {
-    if (const pid_t child = fork(); child != 0) return child > 0 ? 0 : 1;
+    ::syscall(SYS_close_range, 3U, ~0U, 0U);  // the PE's pipes, whose readers wait for their end
     const std::vector<common::PeDoing> doing = doing_with_sites(job.board());
+    if (std::none_of(doing.begin(), doing.end(), [](const auto& one) { return one.waits; })) return 0;
     const core::Cause cause = core::find_cause(doing);
     std::string report = core::report_of(doing, cause, heading, "atoll: ");
     const std::string stacks = stacks_of_places(job.board(), doing, cause.pes);
@@ -223,7 +234,7 @@ int stacks_command(const std::vector<std::string>& arguments) {
     constexpr const char* usage = "atoll stacks [JOB]";
     constexpr std::size_t of_report = 3;
     if (arguments.size() == of_report && arguments[0] == "--report")
-        return report_on(arguments[1], RunningJob::of(arguments[2]));
+        return report_on(arguments[1], RunningJob::at(arguments[2]));
     const RunningJob job = job_of(arguments, usage);
     std::printf("%s\n\n",
                 core::report_of(doing_with_sites(job.board()), "what the PEs are doing", "").c_str());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/board/board.hpp"
+#include "common/descriptors/fd.hpp"
 
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ class RunningJob {
     /// The command of the first PE that has joined, such as "python3 solver.py"; empty if unknown.
     std::string program() const;
 
+    /// The job of a board's path, which has the process number of its maker. Throws UsageError.
+    static RunningJob at(const std::string& path);
     /// All jobs that this process may look at.
     static std::vector<RunningJob> all();
     /// The job of a launcher's or a PE's process number. Throws UsageError.
@@ -30,6 +33,8 @@ class RunningJob {
     static RunningJob only(const char* usage);
 
   private:
+    RunningJob(int pid, const common::Fd& board);
+
     int pid_;
     void* memory_ = nullptr;
     std::size_t bytes_ = 0;

@@ -105,7 +105,8 @@ int count_of(const char* which, PyObject* value) {
 void offer_python_stacks() {
     common::StackArea* area = common::offered_stacks();
     if (area == nullptr || area->python.load(std::memory_order_relaxed) != 0) return;
-    const int fd = ::memfd_create("atoll-stacks", MFD_CLOEXEC);
+    static int fd = -1;  // one for all jobs of the process
+    if (fd < 0) fd = ::memfd_create("atoll-stacks", MFD_CLOEXEC);
     if (fd < 0) return;
     PyObject* const module = PyImport_ImportModule("faulthandler");
     // The previous handler marks the end of the answer, so faulthandler calls it after its own output.
@@ -115,10 +116,7 @@ void offer_python_stacks() {
                                                      area->signal.load(std::memory_order_acquire), fd, 1, 1);
     if (made == nullptr) PyErr_Clear();
     Py_XDECREF(module);
-    if (made == nullptr) {
-        ::close(fd);
-        return;
-    }
+    if (made == nullptr) return;
     Py_DECREF(made);
     area->python.store(fd + 1, std::memory_order_release);
 }

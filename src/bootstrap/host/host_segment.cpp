@@ -1,5 +1,6 @@
 #include "bootstrap/host/host_segment.hpp"
 
+#include <cstdio>
 #include <fcntl.h>
 #include <numeric>
 #include <sys/mman.h>
@@ -93,6 +94,8 @@ MappedBoard MappedBoard::create_with(int n_pes, common::Fd& fd, const BoardLogs&
     header.log_events = logs.events;
     header.log_moves = logs.moves ? 1 : 0;
     board.shown_ = common::Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+    std::snprintf(header.path, sizeof header.path, "/proc/%d/fd/%d", static_cast<int>(::getpid()),
+                  board.shown_.get());
     return board;
 }
 
@@ -118,10 +121,6 @@ MappedBoard MappedBoard::adopt(int fd, int n_pes, const std::string& whence) {
     if (static_cast<std::size_t>(status.st_size) < with_logs)
         throw_bootstrap("The job board " + whence + " has no room for its logs.");
     return {fd, with_logs};
-}
-
-std::string MappedBoard::path() const {
-    return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(shown_.get());
 }
 
 MappedBoard MappedBoard::open(const std::string& path, const std::string& identity, int n_pes) {

@@ -44,8 +44,8 @@ class MappedBoard {
     explicit operator bool() const { return static_cast<bool>(view_); }
     /// Equal for all mappings of one board, and unique on this host.
     const std::string& identity() const { return identity_; }
-    /// For processes of this host, which open it by this path. This process has made it by `create_shared`.
-    std::string path() const;
+    /// For processes of this host, which open a board of `create_shared` by this path while its maker lives.
+    std::string path() const { return view_.header().path; }
     /// Maps the board of that path and identity. Throws Error(bootstrap, system).
     static MappedBoard open(const std::string& path, const std::string& identity, int n_pes);
 

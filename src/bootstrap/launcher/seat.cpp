@@ -4,6 +4,8 @@
 #include <csignal>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include "atoll/error.hpp"
 #include "bootstrap/launcher/launch_protocol.hpp"
@@ -35,6 +37,13 @@ std::shared_ptr<Seat> invited() {
     }
 }
 
+/// The board of the seat before stays mapped: a signal's handler may still write to it. Call with the mutex.
+void replace(std::shared_ptr<Seat> seat) {
+    static auto& before = *new std::vector<std::shared_ptr<Seat>>;
+    if (of_this_process) before.push_back(of_this_process);
+    of_this_process = std::move(seat);
+}
+
 std::mutex shown_mutex;  // guards the next one, and BoardEntry::group
 /// The wait that the board shows; null: none.
 const Seat::Wait* shown = nullptr;
@@ -59,8 +68,15 @@ std::shared_ptr<Seat> Seat::take_on_board_of_group(std::shared_ptr<MappedBoard> 
     common::offer_stacks(seat->board().stacks(pe));
     seat->board().set_state(pe, common::PeState::running);
     const std::lock_guard lock(mutex);
-    of_this_process = seat;
+    replace(seat);
     return seat;
+}
+
+void Seat::leave_board_of_group() {
+    const std::lock_guard lock(mutex);
+    if (!of_this_process || !of_this_process->is_of_group() || !of_this_process->is_of_this_process()) return;
+    common::withdraw_stacks(of_this_process->board().stacks(of_this_process->pe()));
+    replace(nullptr);
 }
 
 bool Seat::is_of_this_process() const { return ::getpid() == process_; }

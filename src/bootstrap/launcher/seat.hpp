@@ -24,6 +24,8 @@ class Seat {
     /// Makes the seat of a process without our launcher, on a board that its default group made, and signs in
     /// there. It replaces the seat on the board of an earlier default group.
     static std::shared_ptr<Seat> take_on_board_of_group(std::shared_ptr<MappedBoard> board, int pe);
+    /// Call for a default group without a board: this process has no seat on an earlier one's any longer.
+    static void leave_board_of_group();
 
     Seat(std::shared_ptr<MappedBoard> board, int pe, int socket, bool is_of_group = false)
         : board_(std::move(board)),

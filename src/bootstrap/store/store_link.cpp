@@ -14,11 +14,16 @@ StoreLink::StoreLink(Link link, std::string_view name)
       client_(std::move(link.client)),
       process_(::getpid()) {}
 
+StoreLink::~StoreLink() {
+    if (board_ && !is_child()) common::withdraw_stacks(board_.view().stacks(pe_));
+}
+
 bool StoreLink::is_child() const noexcept { return ::getpid() != process_; }
 
 void StoreLink::sign_in(HostSegment& segment) {
     board_.view().sign_in(pe_);
-    common::offer_stacks(board_.view().stacks(pe_));
+    // A process answers for one board: of groups on GPUs, which are jobs too, for that of its default group.
+    if (common::offered_stacks() == nullptr) common::offer_stacks(board_.view().stacks(pe_));
     client_->watch_board(board_.view());
     segment.board = board_.view();
     // After the fence all PEs have mapped the memory and are reported if they die.

@@ -39,6 +39,7 @@ class StoreLink : public Bootstrap {
 
   protected:
     StoreLink(Link link, std::string_view name);
+    ~StoreLink() override;
     /// The last step of host_segment: enters this PE on `board_`. When it returns, all PEs are entered.
     void sign_in(HostSegment& segment);
     /// True in a forked child, which must not send in its parent's name.

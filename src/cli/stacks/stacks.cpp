@@ -6,6 +6,7 @@
 #include <cinttypes>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
@@ -160,6 +161,16 @@ struct Asked {
     std::string refusal;
 };
 
+/// True if the process has a handler of the signal, which would end it else.
+bool handles(int pid, int signal) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+    constexpr std::string_view name = "SigCgt:";
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with(name))
+            return (std::strtoull(line.c_str() + name.size(), nullptr, 16) >> (signal - 1) & 1) != 0;
+    return false;
+}
+
 Asked ask(const common::BoardView& board, int pe) {
     Asked asked;
     asked.pe = pe;
@@ -174,6 +185,8 @@ Asked ask(const common::BoardView& board, int pe) {
     else if (number == 0 || asked.pid <= 0)
         asked.refusal = "offers no stack: the program handles signal " + std::to_string(SIGRTMAX - 3) +
                         " itself, or the launcher did not start it";
+    else if (!handles(asked.pid, number))
+        asked.refusal = "offers no stack: the process has become another program";
     if (!asked.refusal.empty()) return asked;
     if (const int fd = area.python.load(std::memory_order_acquire) - 1; fd >= 0) {
         const std::string path = "/proc/" + std::to_string(asked.pid) + "/fd/" + std::to_string(fd);

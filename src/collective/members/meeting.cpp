@@ -239,6 +239,7 @@ std::shared_ptr<bootstrap::Seat> seat_on(Board board, const Joining& joining,
                 bootstrap::MappedBoard::open(how[its_board], how[its_identity], joining.n));
         return bootstrap::Seat::take_on_board_of_group(std::move(board), joining.rank);
     } catch (const Error&) {
+        bootstrap::Seat::leave_board_of_group();
         return nullptr;
     }
 }
@@ -332,8 +333,14 @@ Membership join(const Joining& joining) {
         return {segment->address(), pack(seats), board ? board->path() : "", board ? board->identity() : ""};
     };
     const std::vector<std::string> how = meeting.exchange("hosts", own, decide);
+    constexpr std::size_t of_plan = 3;
+    if (is_default_group(joining) && (how.size() != its_parts || how[its_board].empty()))
+        bootstrap::Seat::leave_board_of_group();
     if (how.size() == its_parts)
         return join_one_host(joining, std::move(segment), std::move(board), how, std::move(seat));
+    if (how.size() != of_plan)
+        throw Error(ErrorCode::bootstrap, "Rank 0's text has " + std::to_string(how.size()) +
+                                              " parts; do all ranks run one release of Atoll?");
     return join_several_hosts(meeting, how, known);
 }
 

@@ -262,8 +262,11 @@ bool BoardView::process_ended(int pe) const noexcept {
 }
 
 void BoardView::mark_dead() const {
-    for (int pe = 0; pe < n_pes(); ++pe)
-        if (state(pe) == PeState::running && process_ended(pe)) set_state(pe, PeState::died);
+    for (int pe = 0; pe < n_pes(); ++pe) {
+        const bool is_guest = entry(pe).is_guest.load(std::memory_order_relaxed) != 0;
+        if (state(pe) == PeState::running && process_ended(pe))
+            set_state(pe, is_guest ? PeState::left : PeState::died);
+    }
 }
 
 bool BoardView::process_works(int pe) const {

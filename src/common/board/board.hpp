@@ -163,6 +163,7 @@ struct alignas(64) BoardHeader {
     std::int32_t layout_pe = -1;  ///< the PE that filled it in
     char release[32] = {};        ///< version of the library that filled it in
     char agreed[200] = {};        ///< settings that all PEs must share, as text
+    char path[48] = {};           ///< where processes of this host open the board; empty if they cannot
     /// CPUs of the launcher. PEs may be bound to fewer, and all must choose the same algorithms.
     std::int32_t usable_cpus = 1;
     /// Set once, by the first PE that notices the end: every waiting PE stops with an error. Futex word.
@@ -322,8 +323,8 @@ class BoardView {
         return static_cast<PeState>(entry(pe).state.load(std::memory_order_acquire));
     }
 
-    /// Marks running PEs as died whose processes have certainly ended. For jobs in which no other process
-    /// watches.
+    /// Marks running PEs as died whose processes have certainly ended, or as left if they never called init.
+    /// For jobs in which no other process watches.
     void mark_dead() const;
     /// True if a launcher on this host watches the PEs, and reads the records of all when the job has ended.
     bool has_launcher() const { return header_->prints_statistics.load(std::memory_order_relaxed) != 0; }

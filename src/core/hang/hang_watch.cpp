@@ -6,8 +6,10 @@
 #include "core/hang/launcher_report.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace atl::core {
@@ -31,6 +33,10 @@ void HangWatch::look(bootstrap::Bootstrap* job, const common::BoardView& board, 
     if (limit_s <= 0 || (job != nullptr && !job->sees_all())) return;
     const std::unique_lock guard(mutex_, std::try_to_lock);
     if (!guard) return;
+    if (std::exchange(board_, &board.header()) != &board.header()) {
+        my_look_ns_ = 1;
+        sleep_.reset();
+    }
     const std::uint64_t now_ns = common::now_ns();
     if (!takes_turn(board.header(), now_ns)) return;
     const double now_s = static_cast<double>(now_ns) * 1e-9;
@@ -66,6 +72,7 @@ void HangWatch::look_at(bootstrap::Bootstrap* job, const common::BoardView& boar
     const std::uint32_t told = std::min(board.header().told.load(std::memory_order_acquire), most_doublings);
     const double limit_now_s = limit_s * static_cast<double>(1U << told);
     next_s_ = now_s + stall_interval_s(limit_now_s, longest_interval_s);
+    if (job == nullptr) board.mark_dead();
     const std::vector<common::PeDoing> doing =
         board.may_all_wait() ? all_doing(job, board, patience_s, false) : std::vector<common::PeDoing>();
     const WaitsOfAll waits = waits_of(doing);
@@ -86,7 +93,8 @@ void HangWatch::look_for_sleepers(const common::BoardView& board, double limit_s
     if (std::any_of(doing.begin(), doing.end(), is_elsewhere) || !sleep_->update(doing, now_s)) return;
     if (told.exchange(1, std::memory_order_relaxed) != 0) return;
     const std::string heading = sleep_->text_of_waits() + "; what the PEs are doing";
-    if (!report_by_launcher(heading)) common::say(report_of(board.all_doing(), heading, "atoll: "));
+    if (!report_by_launcher(heading, board.header().path))
+        common::say(report_of(board.all_doing(), heading, "atoll: "));
 }
 
 /// Reports a standstill that is still the same, and that no PE has reported.

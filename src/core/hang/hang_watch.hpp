@@ -34,6 +34,7 @@ class HangWatch {
     double next_s_ = 0;
     Standstill standstill_{Standstill::of_waits};
     std::optional<SleepWatch> sleep_;
+    const common::BoardHeader* board_ = nullptr;  ///< of the last look
 };
 
 }  // namespace atl::core

@@ -1,56 +1,95 @@
 #include "core/hang/launcher_report.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <dlfcn.h>
 #include <exception>
+#include <fcntl.h>
 #include <filesystem>
-#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
+
+#include "common/descriptors/fd.hpp"
 
 namespace atl::core {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// The launcher's program. It is in bin/ of a prefix that has the library in lib/ or lib/ARCHITECTURE/, or in
-/// lib/pythonX/site-packages/atoll/lib/. Programs that contain the library are in bin/ themselves, or beside
-/// it.
+bool is_ours(const fs::path& program) {
+    struct stat status {};
+    return ::stat(program.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+           (status.st_uid == 0 || status.st_uid == ::geteuid()) && ::access(program.c_str(), X_OK) == 0;
+}
+
+/// The launcher's program: in bin/ of the prefix that has the library in lib/, lib/ARCHITECTURE/ or
+/// lib/pythonX/site-packages/atoll/lib/. Programs that contain the library are in bin/ themselves.
 std::string launcher_path() {
-    constexpr int most_levels = 6;
     Dl_info self{};
-    if (::dladdr(reinterpret_cast<const void*>(&report_by_launcher), &self) == 0 || self.dli_fname == nullptr)
+    if (::dladdr(reinterpret_cast<const void*>(&report_by_launcher), &self) == 0 ||
+        self.dli_fname == nullptr || self.dli_fname[0] != '/')
         return {};
-    fs::path folder = fs::absolute(self.dli_fname).parent_path();
-    for (int level = 0; level < most_levels && folder.has_relative_path(); ++level) {
-        const fs::path program = folder / "bin/atoll";
-        if (::access(program.c_str(), X_OK) == 0 && fs::is_regular_file(program)) return program.string();
-        folder = folder.parent_path();
-    }
+    const fs::path folder = fs::path(self.dli_fname).parent_path();
+    std::vector<fs::path> places{folder / "../bin/atoll", folder / "../../bin/atoll"};
+    if (folder.filename() == "bin") places = {folder / "atoll"};
+    if (folder.parent_path().filename() == "atoll") places = {folder / "../../../../../bin/atoll"};
+    for (const fs::path& place : places)
+        if (is_ours(place)) return place.lexically_normal().string();
     return {};
 }
 
-bool succeeds(pid_t child) {
+/// Forks without handlers of the program. The parent gets `end_signal` at the child's end.
+long raw_fork(int end_signal) { return ::syscall(SYS_clone, end_signal, nullptr, nullptr, nullptr, nullptr); }
+
+/// Calls async-signal-safe functions alone, since other threads may hold locks. `failed` is a pipe.
+[[noreturn]] void become(char* const* arguments, int failed) {
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::signal(SIGCHLD, SIG_DFL);
+    ::execv(arguments[0], arguments);
+    [[maybe_unused]] const ssize_t written = ::write(failed, "x", 1);
+    ::_exit(127);
+}
+
+/// Starts a program as a grandchild. The child between ends at once and without a signal, and no `wait` of
+/// the program sees it.
+bool start_detached(char* const* arguments) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+    const common::Fd from(ends[0]);
+    common::Fd to(ends[1]);
+    const long between = raw_fork(0);
+    if (between == 0) {
+        const long child = raw_fork(SIGCHLD);
+        if (child == 0) become(arguments, to.get());
+        ::_exit(child > 0 ? 0 : 1);
+    }
+    if (between < 0) return false;
     int status = 0;
-    while (::waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return true;  // the program has a handler that has taken the status
-    return status == 0;
+    while (::waitpid(static_cast<pid_t>(between), &status, __WALL) < 0 && errno == EINTR) {
+    }
+    to = common::Fd();
+    char byte = 0;
+    ssize_t got;
+    while ((got = ::read(from.get(), &byte, 1)) < 0 && errno == EINTR) {
+    }
+    return status == 0 && got == 0;
 }
 
 }  // namespace
 
-bool report_by_launcher(const std::string& heading) noexcept {
+bool report_by_launcher(const std::string& heading, const std::string& board) noexcept {
     try {
-        std::vector<std::string> words{launcher_path(), "stacks", "--report", heading,
-                                       std::to_string(::getpid())};
-        if (words[0].empty()) return false;
+        std::vector<std::string> words{launcher_path(), "stacks", "--report", heading, board};
+        if (words[0].empty() || board.empty()) return false;
         std::vector<char*> arguments;
         for (std::string& word : words) arguments.push_back(word.data());
         arguments.push_back(nullptr);
-        pid_t child = 0;
-        return ::posix_spawn(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) == 0 &&
-               succeeds(child);
+        return start_detached(arguments.data());
     } catch (const std::exception&) {  // without memory
         return false;
     }
