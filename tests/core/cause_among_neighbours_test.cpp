@@ -99,9 +99,7 @@ TEST_F(CauseAmongNeighbours, APairOrARing) {
     signal(1, 0, 1);
     signal(2, 1, 1);
     signal(3, 2, 1);
-    EXPECT_EQ(cause(),
-              fault("PE 2 signalled the awaited word of PE 1, PE 0 signalled the awaited word of PE 1, "
-                    "and none is known on PE 3"));
+    EXPECT_EQ(cause(), fault("PE 0,2 signalled the awaited word of PE 1, and none is known on PE 3"));
 }
 
 /// Children of a tree add to the word of their parent. PE 1 has taken PE 2 for it.

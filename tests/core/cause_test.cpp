@@ -320,7 +320,7 @@ TEST_F(UnsetWord, ASignalToTheSenderItself) {
 TEST_F(UnsetWord, ThePartnerDoesNotAnswer) {
     signal(3, 1, 5, false, 128);
     EXPECT_EQ(cause(), fault("PE 1 is not known to have updated the awaited word, and PE 3 updates words of "
-                             "this PE alone"));
+                             "PE 1 alone"));
 }
 
 /// PE 1 is alone missing in a call of PE 0 and 2, and has gone on to a call of all.
@@ -448,7 +448,7 @@ TEST_F(UnsetWord, SignalsWithoutAPattern) {
     signal(0, 1, 1);
     signal(1, 0, 1);
     signal(2, 0, 1);
-    EXPECT_EQ(cause(), sentence(""));
+    EXPECT_EQ(cause(), no_signal("PE 1,2 signalled that of PE 0, PE 0 signalled that of PE 1"));
 }
 
 /// On a busy machine a PE sees late that its wait has ended, and shows a wait beside later ones of others.

@@ -68,6 +68,9 @@ class UnsetWord : public HangCause {
     }
     void write(int from, const common::UpdateSeen& update) { pe(from).writes.push_back(update); }
     static std::string fault(const std::string& text) { return text + "; " + sentence(""); }
+    static std::string no_signal(const std::string& others) {
+        return sentence(", for a word that no PE is known to have signalled (" + others + ")");
+    }
     static std::string sentence(const std::string& signals) {
         return "PE 3 waits in signal_wait_until" + signals +
                ", and every PE waits: none is left that could set it";

@@ -28,6 +28,10 @@ std::optional<Cause> circle(const WaitGraph& graph);
 /// PEs that wait for words, while no PE is left that could set them.
 std::optional<Cause> unset_words(const WaitGraph& graph);
 
+/// A PE of a circle that has updated the word of others, but not that of a PE outside the circle, which waits
+/// for it.
+std::optional<Cause> left_out_of_circle(const WaitGraph& graph, const std::vector<int>& circle);
+
 /// "; PE 1 holds the lock that PE 0 waits for, acquired at x.py:8", for all waits for locks. Empty if no
 /// place is known.
 std::string holders_text(const WaitGraph& graph);

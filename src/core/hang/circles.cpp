@@ -153,23 +153,73 @@ bool counts_steps(const common::WaitCopy& wait) {
            wait.compare == static_cast<std::uint32_t>(Compare::ge);
 }
 
+Cause left_out_cause(const WaitGraph& graph, int first, int other, const std::string& why) {
+    return {pe_text({first}) + " left out an update of " + pe_text({other}) + ": " + pe_text({other}) +
+                " waits in " + graph.call_at(other) + details_of(graph, other) + why + ", and " +
+                pe_text({first}) + " waits for it in " + graph.call_at(first) + details_of(graph, first),
+            {first, other}};
+}
+
 /// Two PEs that set each other's words to the number of the step, and then wait for it. The one that waits
-/// for a greater number than it has set has left out an update.
+/// for a greater number than it has set has left out an update. If both wait for the next update, it is the
+/// one that has given fewer than it has got, as of credits for the places of a queue.
 std::optional<Cause> left_out_update(const WaitGraph& graph, const std::vector<int>& path) {
     if (path.size() != 2) return std::nullopt;
     const auto wait = [&](int i) -> const common::WaitCopy& { return graph.of(path[std::size_t(i)]).wait; };
     if (!counts_steps(wait(0)) || !counts_steps(wait(1)) || wait(0).compare != wait(1).compare)
         return std::nullopt;
-    const auto missing = [&](int i) {
-        return static_cast<std::int64_t>(wait(i).expected) - static_cast<std::int64_t>(wait(1 - i).found);
-    };
-    if ((missing(0) == 0) == (missing(1) == 0) || std::min(missing(0), missing(1)) < 0) return std::nullopt;
-    const int late = missing(0) > 0 ? 0 : 1, first = path[std::size_t(late)],
-              other = path[std::size_t(1 - late)];
-    return Cause{pe_text({first}) + " left out an update of " + pe_text({other}) + ": " + pe_text({other}) +
-                     " waits in " + graph.call_at(other) + details_of(graph, other) + ", and " +
-                     pe_text({first}) + " waits for it in " + graph.call_at(first) + details_of(graph, first),
-                 {first, other}};
+    const auto found = [&](int i) { return static_cast<std::int64_t>(wait(i).found); };
+    const auto expected = [&](int i) { return static_cast<std::int64_t>(wait(i).expected); };
+    const auto missing = [&](int i) { return expected(i) - found(1 - i); };
+    const auto is_for_next = [&](int i) { return expected(i) == found(i) + 1; };
+    int late = -1;
+    if ((missing(0) == 0) != (missing(1) == 0) && std::min(missing(0), missing(1)) >= 0)
+        late = missing(0) > 0 ? 0 : 1;
+    else if (is_for_next(0) && is_for_next(1) && found(0) != found(1) && std::min(found(0), found(1)) > 0)
+        late = found(0) > found(1) ? 0 : 1;
+    if (late < 0) return std::nullopt;
+    return left_out_cause(graph, path[std::size_t(late)], path[std::size_t(1 - late)], "");
+}
+
+/// The PEs that have last set or counted another element of the array that `pe` waits in to its expected
+/// value.
+std::vector<int> updaters_beside(const WaitGraph& graph, int pe) {
+    const common::WaitCopy& wait = graph.of(pe).wait;
+    std::vector<int> pes;
+    for (int other = 0; other < graph.count(); ++other) {
+        const auto& signals = graph.of(other).signals;
+        const auto& writes = graph.of(other).writes;
+        const auto is_it = [&](const common::UpdateSeen& seen) {
+            const std::uint64_t value = seen.kind == common::UpdateKind::add ? seen.count : seen.value;
+            return other != pe && seen.pe == pe && seen.place != wait.offset &&
+                   seen.kind != common::UpdateKind::put && value == wait.expected &&
+                   seen.place - wait.block_begin < wait.block_bytes;
+        };
+        if (std::any_of(signals.begin(), signals.end(), is_it) ||
+            std::any_of(writes.begin(), writes.end(), is_it))
+            pes.push_back(other);
+    }
+    return pes;
+}
+
+/// Two PEs that wait for each other's words, of which one waits for an element of an array. Other PEs have
+/// set their elements to the awaited value, and the second PE has not.
+std::optional<Cause> left_out_element(const WaitGraph& graph, const std::vector<int>& path) {
+    if (path.size() != 2) return std::nullopt;
+    for (const int i : {0, 1}) {
+        const int other = path[std::size_t(i)], first = path[std::size_t(1 - i)];
+        if (!counts_steps(graph.of(other).wait) || !counts_steps(graph.of(first).wait) ||
+            !updaters_beside(graph, first).empty())
+            continue;
+        std::vector<int> pes = updaters_beside(graph, other);
+        std::erase(pes, first);
+        if (pes.empty()) continue;
+        return left_out_cause(graph, first, other,
+                              ", where " + pe_text(pes) + " set " +
+                                  verb(pes, "another element", "other elements") + " of that array to " +
+                                  std::to_string(graph.of(other).wait.expected));
+    }
+    return std::nullopt;
 }
 
 /// A circle of PEs that wait for their copies of one word, each for another value, as in a ring. The PE that
@@ -210,6 +260,8 @@ std::optional<Cause> circle(const WaitGraph& graph) {
     if (auto cause = left_out(graph, path)) return cause;
     if (auto cause = left_out_update(graph, path)) return cause;
     if (auto cause = behind(graph, path)) return cause;
+    if (auto cause = left_out_element(graph, path)) return cause;
+    if (auto cause = left_out_of_circle(graph, path)) return cause;
     std::vector<int> sorted = path;
     std::sort(sorted.begin(), sorted.end());
     std::string text = pe_text(sorted) + " wait for each other:";

@@ -1,5 +1,6 @@
 #include "core/hang/known_updates.hpp"
 
+#include "atoll/anywhere.hpp"
 #include "core/hang/wait_graph.hpp"
 
 #include <algorithm>
@@ -20,6 +21,21 @@ Known::Known(const std::vector<PeDoing>& doing, int waiting) : doing_(doing), wa
         signals_lost_ = signals_lost_ || one.signals_lost;
         writes_lost_ = writes_lost_ || one.writes_lost;
     }
+}
+
+bool Known::would_end(const UpdateSeen& seen) const {
+    return seen.kind == UpdateKind::add ||
+           (seen.kind == UpdateKind::set &&
+            detail::compare(static_cast<std::int64_t>(seen.value), static_cast<Compare>(wait().compare),
+                            static_cast<std::int64_t>(wait().expected)));
+}
+
+bool Known::waits_for_no_update(int pe) const {
+    const PeDoing& one = doing_[static_cast<std::size_t>(pe)];
+    if (!one.waits || one.wait.word_bytes == 0 || one.wait.missing[0] >= 0) return false;
+    for (int by = 0; by < n_pes(); ++by)
+        if (waits_for_update_by(pe, by)) return false;
+    return !has_lost_any();
 }
 
 bool Known::waits_for_update_by(int pe, int by) const {
@@ -80,9 +96,13 @@ WordUpdates faults(const std::vector<std::pair<int, std::string>>& pes, std::siz
     if (pes.empty() || pes.size() > most) return {};
     WordUpdates all;
     all.tells_fault = true;
-    for (const auto& [pe, text] : pes) {
-        all.text += (all.text.empty() ? "" : ", ") + pe_text({pe}) + " " + text;
-        all.pes.push_back(pe);
+    for (auto one = pes.begin(); one != pes.end();) {
+        std::vector<int> alike;
+        const std::string& text = one->second;
+        for (; one != pes.end() && one->second == text; ++one) alike.push_back(one->first);
+        all.pes.insert(all.pes.end(), alike.begin(), alike.end());
+        std::sort(alike.begin(), alike.end());
+        all.text += (all.text.empty() ? "" : ", ") + pe_text(alike) + " " + text;
     }
     return all;
 }

@@ -38,6 +38,17 @@ class Known {
         const common::WaitCopy& its = doing_[static_cast<std::size_t>(pe)].wait;
         return waits_for_copy(pe) && (its.word_pe >= 0 ? its.word_pe : pe) == home();
     }
+    /// True if `pe` waits for another word of the awaited one's allocation. An earlier update there has
+    /// probably ended an earlier wait.
+    bool waits_beside(int pe) const {
+        const common::PeDoing& one = doing_[static_cast<std::size_t>(pe)];
+        return pe != waiting_ && one.waits && one.wait.word_bytes != 0 && one.wait.offset != wait().offset &&
+               one.wait.offset - wait().block_begin < wait().block_bytes;
+    }
+    /// True if the update gives the awaited word a value that ends the wait, by itself.
+    bool would_end(const common::UpdateSeen& seen) const;
+    /// True if `pe` waits for a word that no PE is known to have updated.
+    bool waits_for_no_update(int pe) const;
     /// True if `pe` waits for a word of its own, which `by` is known to have updated.
     bool waits_for_update_by(int pe, int by) const;
     /// True if updates are missing. Then a PE without one may have made one.

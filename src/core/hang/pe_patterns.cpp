@@ -124,8 +124,10 @@ WordUpdates by_pattern_of_pes(const Known& known) {
     const bool is_rule = std::all_of(all.begin(), all.end(),
                                      [&](const Sent& sent) { return distance_of(known, sent) == *distance; });
     if (!is_rule) return {};
-    return omission(sender, std::string("is not known to have ") + known.verb() +
-                                " the awaited word, as the pattern of the others has it");
+    WordUpdates inferred = omission(sender, std::string("is not known to have ") + known.verb() +
+                                                " the awaited word, as the pattern of the others has it");
+    inferred.is_inferred = true;
+    return inferred;
 }
 
 }  // namespace atl::core

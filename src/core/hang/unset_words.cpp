@@ -14,41 +14,48 @@ namespace {
 using common::PeDoing;
 using common::PeState;
 
-struct Awaited {
-    WordUpdates updates;
-    bool is_root = false;  ///< no PE is known to have updated the word
-};
-
 /// PEs that wait alike, and the known updates of their words, which are alike, too.
 struct Waiters {
     std::string wait;
     std::vector<int> pes;
-    Awaited word;
+    WordUpdates word;
     std::size_t needed = 0;  ///< the number of PEs that wait for these
 };
+
+/// Withdraws that PEs left out an update by the pattern of others, if that would be so for several PEs: the
+/// pattern may be the mistake. Who updated whom then tells more.
+void doubt_patterns(const WaitGraph& graph, std::map<int, WordUpdates>& words) {
+    std::set<int> blamed;
+    for (const auto& [pe, word] : words)
+        if (word.is_inferred) blamed.insert(word.pes.front());
+    if (blamed.size() < 2) return;
+    for (auto& [pe, word] : words)
+        if (word.is_inferred) word = updates_elsewhere(graph.doing(), pe);
+}
 
 /// The known updates of the word of each PE that waits for one. A PE that waits for a word itself may
 /// make its update after that wait. So its omission is no fault, if a word that no PE updates is awaited
 /// too.
-std::map<int, Awaited> awaited_words(const WaitGraph& graph) {
+std::map<int, WordUpdates> awaited_words(const WaitGraph& graph) {
     const bool is_lost = std::any_of(graph.doing().begin(), graph.doing().end(),
                                      [](const PeDoing& one) { return one.signals_lost || one.writes_lost; });
-    std::map<int, Awaited> all;
+    std::map<int, WordUpdates> all;
+    for (const int pe : graph.waiting())
+        if (awaited_by(graph.doing(), pe).empty() && graph.of(pe).wait.word_bytes != 0)
+            all[pe] = updates_of_word_of(graph.doing(), pe);
+    doubt_patterns(graph, all);
     bool has_root = false;
-    for (const int pe : graph.waiting()) {
-        if (!awaited_by(graph.doing(), pe).empty() || graph.of(pe).wait.word_bytes == 0) continue;
-        Awaited& word = all[pe];
-        word.updates = updates_of_word_of(graph.doing(), pe);
-        word.is_root = !is_lost && word.updates.text.empty();
+    for (auto& [pe, word] : all) {
+        word.is_root = word.is_root && !is_lost;
         has_root = has_root || word.is_root;
     }
     for (bool changes = has_root; changes;) {
         changes = false;
         for (auto& [pe, word] : all) {
-            if (!word.updates.is_omission) continue;
-            const auto next = all.find(word.updates.pes.front());
-            if (next == all.end() || next->second.updates.tells_fault) continue;
-            word.updates = {};
+            if (!word.is_omission) continue;
+            const auto next = all.find(word.pes.front());
+            if (next == all.end() || next->second.tells_fault) continue;
+            word = {};
             changes = true;
         }
     }
@@ -57,15 +64,14 @@ std::map<int, Awaited> awaited_words(const WaitGraph& graph) {
 
 /// Waits for words that no PE is known to end. The likeliest causes come first.
 std::vector<Waiters> waiters_for_words(const WaitGraph& graph) {
-    const std::map<int, Awaited> words = awaited_words(graph);
+    const std::map<int, WordUpdates> words = awaited_words(graph);
     std::map<std::pair<std::string, std::string>, Waiters> groups;
     for (const int pe : graph.waiting()) {
         if (!graph.targets(pe).empty()) continue;
         const auto known = words.find(pe);
-        const Awaited word = known == words.end() ? Awaited{} : known->second;
+        const WordUpdates word = known == words.end() ? WordUpdates{} : known->second;
         // Waiters whose words one PE is to blame for are a group, with the evidence of the first.
-        const WordUpdates& its = word.updates;
-        Waiters& group = groups[{graph.of(pe).text, its.tells_fault ? pe_text(its.pes) : its.text}];
+        Waiters& group = groups[{graph.of(pe).text, word.tells_fault ? pe_text(word.pes) : word.text}];
         if (group.pes.empty()) {
             group.wait = graph.of(pe).text;
             group.word = word;
@@ -76,10 +82,7 @@ std::vector<Waiters> waiters_for_words(const WaitGraph& graph) {
     std::vector<Waiters> all;
     for (const auto& [key, group] : groups) all.push_back(group);
     const auto rank = [](const Waiters& one) {
-        return std::pair(one.word.updates.tells_fault ? 0
-                         : one.word.is_root           ? 1
-                                                      : 2,
-                         -static_cast<long>(one.needed));
+        return std::pair(one.word.tells_fault ? 0 : one.word.is_root ? 1 : 2, -static_cast<long>(one.needed));
     };
     std::stable_sort(all.begin(), all.end(),
                      [&](const Waiters& a, const Waiters& b) { return rank(a) < rank(b); });
@@ -89,12 +92,12 @@ std::vector<Waiters> waiters_for_words(const WaitGraph& graph) {
 /// True if the PEs that seem at fault for `one` wait for words themselves, while the fault behind `first` is
 /// known. Two waits for each other's PEs are shown both.
 bool may_follow(const WaitGraph& graph, const Waiters& first, const Waiters& one) {
-    const WordUpdates& known = first.word.updates;
-    const std::vector<int>& pes = one.word.updates.pes;
+    const WordUpdates& known = first.word;
+    const std::vector<int>& pes = one.word.pes;
     const bool is_mutual = std::any_of(known.pes.begin(), known.pes.end(), [&](int pe) {
         return std::find(one.pes.begin(), one.pes.end(), pe) != one.pes.end();
     });
-    return known.tells_fault && one.word.updates.tells_fault && pes != known.pes && !is_mutual &&
+    return known.tells_fault && one.word.tells_fault && pes != known.pes && !is_mutual &&
            std::all_of(pes.begin(), pes.end(), [&](int pe) {
                return WaitGraph::stays(graph.of(pe)) && awaited_by(graph.doing(), pe).empty();
            });
@@ -105,11 +108,11 @@ bool has_ended(const PeDoing& one) { return one.state >= PeState::finalized; }
 /// The text of one wait, the faults of which are reported unless `is_new` is false.
 std::string waiters_for_word_text(const WaitGraph& graph, const Waiters& one, bool is_new, bool says_root) {
     std::string text;
-    if (one.word.updates.tells_fault && is_new) {
-        text = one.word.updates.text + "; ";
-        if (one.word.updates.is_omission && has_ended(graph.of(one.word.updates.pes[0]))) {
-            const std::string pe = pe_text(one.word.updates.pes);
-            text = pe + " " + common::state_text(graph.of(one.word.updates.pes[0]).state) + ", and" +
+    if (one.word.tells_fault && is_new) {
+        text = one.word.text + "; ";
+        if (one.word.is_omission && has_ended(graph.of(one.word.pes[0]))) {
+            const std::string pe = pe_text(one.word.pes);
+            text = pe + " " + common::state_text(graph.of(one.word.pes[0]).state) + ", and" +
                    text.substr(pe.size());
         }
     }
@@ -118,12 +121,29 @@ std::string waiters_for_word_text(const WaitGraph& graph, const Waiters& one, bo
                 verb(one.pes, " waits", " wait") + " in " + one.wait.substr(common::its_gpu.size());
     else
         text += pe_text(one.pes) + verb(one.pes, " waits", " wait") + " in " + one.wait;
-    if (!one.word.updates.tells_fault && !one.word.updates.text.empty())
-        text += " (" + one.word.updates.text + ")";
-    return text + (says_root && one.word.is_root ? ", for a word that no PE is known to have updated" : "");
+    if (one.word.is_root && (says_root || !one.word.text.empty()))
+        text += std::string(", for a word that no PE is known to have ") + one.word.verb;
+    if (!one.word.tells_fault && !one.word.text.empty()) text += " (" + one.word.text + ")";
+    return text;
 }
 
 }  // namespace
+
+std::optional<Cause> left_out_of_circle(const WaitGraph& graph, const std::vector<int>& circle) {
+    const auto has = [&](int pe) { return std::find(circle.begin(), circle.end(), pe) != circle.end(); };
+    for (const Waiters& one : waiters_for_words(graph)) {
+        const WordUpdates& word = one.word;
+        if (!word.tells_fault || word.is_omission || word.pes.size() != 1 || !has(word.pes[0]) ||
+            std::any_of(one.pes.begin(), one.pes.end(), has))
+            continue;
+        std::vector<int> sorted = circle;
+        std::sort(sorted.begin(), sorted.end());
+        return Cause{
+            waiters_for_word_text(graph, one, true, false) + "; " + pe_text(sorted) + " wait for each other",
+            word.pes};
+    }
+    return std::nullopt;
+}
 
 /// PEs that wait for a word, while no PE is left that could set it.
 std::optional<Cause> unset_words(const WaitGraph& graph) {
@@ -133,7 +153,7 @@ std::optional<Cause> unset_words(const WaitGraph& graph) {
     std::vector<int> pes =
         graph.pes_that([](const PeDoing& one) { return one.waits && one.text.starts_with("finalize"); });
     std::string text;
-    if (!pes.empty() && !all[0].word.updates.tells_fault)
+    if (!pes.empty() && !all[0].word.tells_fault)
         text = pe_text(pes) + verb(pes, " is", " are") + " in finalize, and ";
     const bool are_roots =
         std::all_of(all.begin(), all.end(), [](const Waiters& one) { return one.word.is_root; });
@@ -142,7 +162,7 @@ std::optional<Cause> unset_words(const WaitGraph& graph) {
     std::set<int> senders;
     std::set<std::vector<int>> reported;  // PEs at fault
     for (std::size_t i = 0; i < all.size(); ++i) {
-        const WordUpdates& updates = all[i].word.updates;
+        const WordUpdates& updates = all[i].word;
         if (i < most && (i == 0 || !may_follow(graph, all[0], all[i]))) {
             text += (i == 0 ? "" : "; ") +
                     waiters_for_word_text(graph, all[i], reported.insert(updates.pes).second, !are_roots);

@@ -221,6 +221,23 @@ bool is_usual(const Known& known, const Alike& alike) {
            (alike.own.seen.kind != UpdateKind::add || alike.own.seen.count == alike.theirs.count);
 }
 
+/// The only PE that has updated its own copy, with a value that the waiting PE waits for.
+WordUpdates on_itself(const Known& known) {
+    std::vector<int> own;
+    for (int pe = 0; pe < known.n_pes(); ++pe)
+        for (const UpdateSeen& seen : known.of(pe))
+            if (seen.pe == pe && Known::covers(seen, known.wait().offset) && known.would_end(seen))
+                own.push_back(pe);
+    if (own.size() != 1 || known.has_lost()) return {};
+    return fault(own[0], known.verb() + (" its own copy of the awaited word" + none_known_text(known)));
+}
+
+/// True if `pe` has updated the word of one PE only, which waits for another word of that array by now: the
+/// update was meant for it.
+bool is_taken(const Known& known, const std::vector<int>& pes) {
+    return pes.size() == 1 && known.waits_beside(pes[0]);
+}
+
 /// The one or two PEs that have updated the word of other PEs only. A PE that updated its own comes alone,
 /// and one before the waiting PE comes first.
 WordUpdates on_other_pes(const Known& known) {
@@ -229,6 +246,7 @@ WordUpdates on_other_pes(const Known& known) {
     for (int pe = 0; pe < known.n_pes(); ++pe) {
         const std::vector<int> pes = updated_by(known, pe);
         if (pes.empty()) continue;
+        if (is_taken(known, pes)) return {};
         const bool is_before = (pe + 1) % known.n_pes() == known.waiting();
         texts.emplace(is_before ? texts.begin() : texts.end(), pe, updated_text(known, pes));
         if (pes == std::vector<int>{pe} && ++n_own == 1) own = pe;
@@ -247,8 +265,45 @@ WordUpdates partner(const Known& known) {
     for (const UpdateSeen& seen : known.all_of(known.waiting())) pes.insert(seen.pe);
     if (known.has_lost_any() || pes.size() != 1 || *pes.begin() == known.waiting() || known.n_pes() == 2)
         return {};
-    return omission(*pes.begin(), "is not known to have updated the awaited word, and " +
-                                      pe_text({known.waiting()}) + " updates words of this PE alone");
+    const int other = *pes.begin();
+    // It has passed the word on to another PE, as in a ring, and owes the waiting PE none.
+    if (!updated_by(known, other).empty()) return {};
+    return omission(other, "is not known to have updated the awaited word, and " +
+                               pe_text({known.waiting()}) + " updates words of " + pe_text({other}) +
+                               " alone");
+}
+
+/// "PE 0,3 signalled that of PE 1, PE 1 signalled that of PE 2": who has updated the word of other PEs than
+/// the waiting one. A word that several PEs updated comes first. Empty for many.
+std::string copies_text(const Known& known) {
+    std::map<int, std::vector<int>> senders;  // by PE with the word
+    for (int pe = 0; pe < known.n_pes(); ++pe)
+        for (const int to : updated_by(known, pe)) senders[to].push_back(pe);
+    std::map<std::vector<int>, std::vector<int>> words;  // of the same senders
+    for (const auto& [to, pes] : senders) words[pes].push_back(to);
+    std::vector<std::pair<std::vector<int>, std::vector<int>>> groups(words.begin(), words.end());
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+    constexpr std::size_t most = 6;
+    std::string text;
+    if (groups.size() > most) return text;
+    for (const auto& [pes, to] : groups)
+        text += (text.empty() ? "" : ", ") + pe_text(pes) + " " + known.verb() + " that of " + pe_text(to);
+    return text;
+}
+
+WordUpdates unknown_updates() {
+    WordUpdates none;
+    none.is_root = true;
+    return none;
+}
+
+/// No PE has updated the awaited word.
+WordUpdates no_update(const Known& known) {
+    WordUpdates none = unknown_updates();
+    none.verb = known.verb();
+    if (!known.has_lost()) none.text = copies_text(known);
+    return none;
 }
 
 /// A lock made of a word, which PEs try to exchange. One PE alone has given it the value
@@ -306,7 +361,7 @@ bool needs_more(const Known& known, const std::vector<Update>& updates) {
 
 /// The updates of a word of another PE, which may have a part of its own: a pattern of PEs tells less.
 WordUpdates updates_of_polled(const Known& known, const std::vector<Update>& updates) {
-    if (updates.empty()) return {};
+    if (updates.empty()) return unknown_updates();
     WordUpdates made = joined(updates, known);
     std::vector<int> silent;
     for (int pe = 0; pe < known.n_pes(); ++pe)
@@ -323,15 +378,16 @@ WordUpdates updates_of_polled(const Known& known, const std::vector<Update>& upd
 }  // namespace
 
 WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
-    if (!has_word(doing[static_cast<std::size_t>(waiting)])) return {};
+    if (!has_word(doing[static_cast<std::size_t>(waiting)])) return unknown_updates();
     const Known known(doing, waiting);
     const std::vector<Update> updates = updates_of_word(known);
     if (std::optional<WordUpdates> holder = holder_of_word(known, updates)) return *std::move(holder);
     if (known.home() != waiting) return updates_of_polled(known, updates);
     if (updates.empty()) {
-        for (const auto& find : {word_of_another, by_pattern_of_pes, on_other_words, on_other_pes, partner})
+        for (const auto& find :
+             {word_of_another, by_pattern_of_pes, on_other_words, on_itself, on_other_pes, partner})
             if (WordUpdates found = find(known); !found.text.empty()) return found;
-        return {};
+        return no_update(known);
     }
     if (WordUpdates stray = stray_update(known); !stray.text.empty()) return stray;
     WordUpdates made = joined(updates, known);
@@ -355,6 +411,10 @@ WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
     }
     if (needs_more(known, updates)) made.text += others_copies_text(known, made.pes);
     return made;
+}
+
+WordUpdates updates_elsewhere(const std::vector<PeDoing>& doing, int waiting) {
+    return no_update(Known(doing, waiting));
 }
 
 int only_updater(const std::vector<PeDoing>& doing, int waiting) {

@@ -16,10 +16,20 @@ struct WordUpdates {
     bool tells_fault = false;
     /// True if the mistake is an update that is missing so far. A PE that waits itself may make it later.
     bool is_omission = false;
+    /// True if no PE is known to have updated the word, and `text` tells no mistake. It then tells who
+    /// updated that word of other PEs, if any PE has.
+    bool is_root = false;
+    /// True if the mistake is that a PE did not follow the others. If several words tell different PEs, the
+    /// pattern itself may be the mistake.
+    bool is_inferred = false;
+    const char* verb = "updated";  ///< or "signalled"
 };
 
 /// `waiting` waits for a word of its own, and `doing` is by PE.
 WordUpdates updates_of_word_of(const std::vector<common::PeDoing>& doing, int waiting);
+
+/// Those that tell no mistake, of a word that no PE is known to have updated.
+WordUpdates updates_elsewhere(const std::vector<common::PeDoing>& doing, int waiting);
 
 /// The only PE that has updated the awaited word of `waiting` and may owe it another update; -1 if none or
 /// several have. One put does not count: it may set a word's first value.

@@ -3,12 +3,38 @@
 #include "core/hang/wait_graph.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
+#include <utility>
 
 namespace atl::core {
 
 namespace {
 
 using common::UpdateSeen;
+
+/// True if the update of another element is as those that other PEs, two or more, made of it: each has added
+/// the same to its own number for the PE to update. It then belongs to an earlier wait, not to this one.
+bool is_as_usual(const Known& known, const Update& update) {
+    const auto distance = [&](int from, int to) { return (to - from + known.n_pes()) % known.n_pes(); };
+    constexpr int least = 2;
+    int others = 0;
+    for (int pe = 0; pe < known.n_pes(); ++pe)
+        for (const UpdateSeen& seen : known.all_of(pe)) {
+            if (!Known::covers(seen, update.seen.place) || (pe == update.pe && seen.pe == update.seen.pe))
+                continue;
+            if (distance(pe, seen.pe) != distance(update.pe, update.seen.pe)) return false;
+            ++others;
+        }
+    return others >= least;
+}
+
+/// True if a PE has updated the awaited element of any PE: its index is in use.
+bool is_in_use(const Known& known) {
+    for (int pe = 0; pe < known.n_pes(); ++pe)
+        if (!updated_by(known, pe).empty()) return true;
+    return false;
+}
 
 /// The updates of other words of the same allocation.
 std::vector<Update> updates_beside(const Known& known) {
@@ -19,6 +45,33 @@ std::vector<Update> updates_beside(const Known& known) {
                 !Known::covers(seen, known.wait().offset))
                 beside.push_back({pe, seen});
     return beside;
+}
+
+/// Those that may have been meant for the awaited word.
+std::vector<Update> without_usual(const Known& known, std::vector<Update> beside) {
+    if (is_in_use(known)) std::erase_if(beside, [&](const Update& one) { return is_as_usual(known, one); });
+    return beside;
+}
+
+/// The only PE that has updated no word of the allocation on any PE, if it waits for a word that no PE is
+/// known to have updated: its update may come after that wait. Not for an index that other PEs use.
+WordUpdates silent_in_array(const Known& known) {
+    if (is_in_use(known)) return {};
+    int silent = -1, updaters = 0;
+    for (int pe = 0; pe < known.n_pes(); ++pe) {
+        if (pe == known.waiting()) continue;
+        const std::vector<UpdateSeen> all = known.all_of(pe);
+        const bool has_updated = std::any_of(all.begin(), all.end(), [&](const UpdateSeen& seen) {
+            return seen.pe != pe && known.is_in_block(seen);
+        });
+        if (has_updated)
+            ++updaters;
+        else if (std::exchange(silent, pe) >= 0)
+            return {};
+    }
+    constexpr int least = 2;
+    if (silent < 0 || updaters < least || !known.waits_for_no_update(silent)) return {};
+    return omission(silent, "is not known to have updated any element of that array");
 }
 
 /// The distance of an updated word from the awaited one; negative before it.
@@ -96,11 +149,51 @@ WordUpdates only_writer(const Known& known, const std::vector<Update>& beside) {
                                 pe_text({known.waiting()}));
 }
 
+/// All other PEs, three or more, if each has updated one element on the waiting PE, at the same distance from
+/// that of its own number: all have the same wrong index.
+WordUpdates all_beside_their_own(const Known& known, const std::vector<Update>& beside) {
+    const common::WaitCopy& wait = known.wait();
+    const std::int64_t word = wait.word_bytes;
+    constexpr std::size_t least = 3;
+    if (beside.size() < least || beside.size() + 1 != static_cast<std::size_t>(known.n_pes())) return {};
+    std::set<std::int64_t> distances;
+    std::vector<int> pes, numbers;
+    for (const auto& [pe, seen] : beside) {
+        const auto bytes = static_cast<std::int64_t>(seen.place - wait.block_begin);
+        if (pe == known.waiting() || bytes % word != 0) return {};
+        distances.insert(bytes / word - pe);
+        pes.push_back(pe);
+        numbers.push_back(static_cast<int>(bytes / word));
+    }
+    const std::int64_t distance = *distances.begin();
+    if (distances.size() != 1 || distance == 0 || std::set<int>(pes.begin(), pes.end()).size() != pes.size())
+        return {};
+    const auto places = distance < 0 ? -distance : distance;
+    std::sort(numbers.begin(), numbers.end());
+    WordUpdates all;
+    all.text = pe_text(pes) + " " + known.verb() + " elements " + common::pe_ranges(numbers) +
+               " of that array on " + pe_text({known.waiting()}) + ", each the one " +
+               (places == 1 ? "" : std::to_string(places) + " places ") +
+               (distance < 0 ? "before" : "after") + " its own number";
+    all.pes = std::move(pes);
+    all.tells_fault = true;
+    return all;
+}
+
+/// The text of each update.
+std::vector<std::pair<int, std::string>> pes_beside(const Known& known, const std::vector<Update>& beside) {
+    std::vector<std::pair<int, std::string>> texts;
+    for (const Update& one : beside) texts.emplace_back(one.pe, beside_text(known, one));
+    return texts;
+}
+
 }  // namespace
 
 WordUpdates on_other_words(const Known& known) {
-    const std::vector<Update> beside = updates_beside(known);
-    if (WordUpdates found = silent_neighbour(known, beside); !found.text.empty()) return found;
+    if (WordUpdates found = silent_in_array(known); !found.text.empty()) return found;
+    const std::vector<Update> all = updates_beside(known);
+    if (WordUpdates found = silent_neighbour(known, all); !found.text.empty()) return found;
+    const std::vector<Update> beside = without_usual(known, all);
     const int owner = owner_by_pattern(known, beside);
     if (owner >= 0 && owner != known.waiting()) {
         const auto its =
@@ -114,11 +207,10 @@ WordUpdates on_other_words(const Known& known) {
     constexpr std::size_t least = 2;  // updates that make a pattern
     if (owner >= 0 && beside.size() >= least)
         return fault(owner, "waits for the element that is its own by the pattern of the others");
-    if (WordUpdates found = only_writer(known, beside); !found.text.empty()) return found;
-    std::vector<std::pair<int, std::string>> texts;
-    for (const Update& one : beside) texts.emplace_back(one.pe, beside_text(known, one));
+    if (WordUpdates found = only_writer(known, all); !found.text.empty()) return found;
+    if (WordUpdates found = all_beside_their_own(known, beside); !found.text.empty()) return found;
     constexpr std::size_t most = 3;
-    return faults(texts, most);
+    return faults(pes_beside(known, beside), most);
 }
 
 }  // namespace atl::core

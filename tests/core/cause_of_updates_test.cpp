@@ -1,0 +1,190 @@
+// Causes of hangs by updates that went elsewhere, were left out, or were meant for an earlier wait.
+#include "support/hang_cause.hpp"
+
+#include <cstdint>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace atl::core {
+namespace {
+
+using common::UpdateKind;
+
+// One test program may not use a suite's name in two files.
+class CauseOfUpdates : public UnsetWord {
+  public:
+    /// A wait for a word of the PE itself, in the array of the fixture's word.
+    common::WaitCopy& wait_for_word(int number, std::uint64_t place, std::uint64_t found,
+                                    std::uint64_t expected) {
+        wait(number, "wait_until", {});
+        pe(number).text = "wait_until on " + std::to_string(place);
+        common::WaitCopy& word = pe(number).wait;
+        word.missing[0] = -1;
+        word.word_bytes = 8;
+        word.offset = place;
+        word.block_begin = 32;
+        word.block_bytes = 64;
+        word.found = found;
+        word.expected = expected;
+        word.compare = static_cast<std::uint32_t>(Compare::ge);
+        return word;
+    }
+    void grow_to(std::size_t n) {
+        while (doing.size() < n) {
+            doing.push_back(doing[0]);
+            doing.back().wait = {};
+        }
+    }
+};
+
+/// A tree of six PEs, in which PE 4 waits for a PE 6 that does not exist. The updates of the first level have
+/// ended earlier waits. PE 0 waits behind PE 4.
+TEST_F(CauseOfUpdates, AnUpdateThatWasTakenIsNoWrongIndex) {
+    grow_to(6);
+    for (const int number : {1, 2, 3, 5}) wait(number, "broadcast", {0});
+    for (const int number : {1, 3, 5}) signal(number, number - 1, 1, false, 32);
+    signal(2, 0, 1, false, 40);
+    wait_for_word(0, 48, 0, 1);
+    wait_for_word(4, 40, 0, 1);
+    EXPECT_EQ(
+        cause(),
+        "PE 4 waits in wait_until on 40, for a word that no PE is known to have signalled (PE 2 "
+        "signalled that of PE 0); PE 0 waits in wait_until on 48, and every PE waits: none is left that "
+        "could set it");
+    EXPECT_EQ(find_cause(doing).pes.front(), 4);
+}
+
+/// The index that nobody updates: then the element beside it may be the mistake of all.
+TEST_F(CauseOfUpdates, AnIndexThatNoPeUsesMayBeMeant) {
+    for (const int number : {0, 1, 2, 3}) signal(number, (number + 1) % 4, 1, false, 72);
+    EXPECT_EQ(cause(), fault("PE 2 last set the element after the awaited one to 1"));
+    signal(0, 1, 1);
+    EXPECT_EQ(cause().find("the element after"), std::string::npos) << cause();
+}
+
+/// A ring by `(me + 1) % (n - 1)`.
+TEST_F(CauseOfUpdates, ARingThatLeavesOutAPe) {
+    signal(0, 1, 1);
+    signal(1, 2, 1);
+    signal(2, 0, 1);
+    signal(3, 1, 1);
+    EXPECT_EQ(cause(), no_signal("PE 0,3 signalled that of PE 1, PE 1 signalled that of PE 2, PE 2 signalled "
+                                 "that of PE 0"));
+}
+
+/// A tree that begins at PE 1, where PE 1 has taken its number in the tree for its own.
+TEST_F(CauseOfUpdates, ASignalToItselfAmongOthers) {
+    signal(0, 1, 1);
+    signal(0, 2, 1);
+    signal(1, 3, 1);
+    signal(1, 1, 2);
+    signal(1, 2, 2);
+    signal(2, 3, 2);
+    std::swap(doing[0], doing[3]);  // PE 0 waits for the word
+    for (auto& one : doing)
+        for (auto& seen : one.signals) seen.pe = seen.pe == 3 ? 3 : seen.pe;
+    for (const int number : {1, 2, 3}) pe(number).wait.missing[0] = 0;
+    doing[0].signals = {};
+    pe(0).wait.expected = 2;
+    pe(0).wait.compare = static_cast<std::uint32_t>(Compare::ge);
+    signal(0, 1, 1);
+    signal(0, 2, 1);
+    EXPECT_TRUE(
+        cause().starts_with("PE 1 signalled its own copy of the awaited word, and none is known on PE "
+                            "0; PE 0 waits in signal_wait_until"))
+        << cause();
+    pe(0).wait.expected = 3;  // its value would not end the wait
+    EXPECT_EQ(cause().find("its own copy"), std::string::npos) << cause();
+}
+
+/// Rows of a grid of 2 x 3 PEs that are reached by 2 in place of 3, up and down.
+TEST_F(CauseOfUpdates, APatternThatAllFollowMayBeTheMistake) {
+    grow_to(6);
+    for (const int number : {0, 1, 2}) signal(number, number + 2, 1, false, 64);
+    for (const int number : {3, 4, 5}) signal(number, number - 2, 1, false, 72);
+    wait_for_word(5, 64, 0, 1);
+    wait_for_word(0, 72, 0, 1);
+    for (const int number : {1, 2, 3, 4}) wait(number, "barrier", {0, 5});
+    pe(3).wait.word_bytes = 0;
+    EXPECT_EQ(
+        cause(),
+        "PE 5 waits in wait_until on 64, for a word that no PE is known to have signalled (PE 0 signalled "
+        "that of PE 2, PE 1 signalled that of PE 3, PE 2 signalled that of PE 4); PE 0 waits in wait_until "
+        "on 72, for a word that no PE is known to have signalled (PE 3 signalled that of PE 1, PE 4 "
+        "signalled that of PE 2, PE 5 signalled that of PE 3), and every PE waits: none is left that could "
+        "set it");
+    signal(2, 0, 1, false, 72);  // one PE alone is left out: the pattern is certain
+    wait(0, "barrier", {5});
+    pe(0).wait = pe(1).wait;
+    EXPECT_TRUE(cause().starts_with("PE 3 is not known to have signalled the awaited word, as the pattern"))
+        << cause();
+}
+
+/// PE 0 collects tiles, an element for each PE, and then tells all to go on.
+TEST_F(CauseOfUpdates, AnElementThatOnePeOfACircleLeftOut) {
+    wait_for_word(0, 48, 3, 4);
+    for (const int number : {1, 2, 3}) {
+        wait_for_word(number, 256, 3, 4);
+        signal(number, 0, number == 2 ? 3 : 4, false, 32 + 8 * static_cast<std::uint64_t>(number));
+        signal(0, number, 3, false, 256);
+    }
+    EXPECT_EQ(
+        cause(),
+        "PE 2 left out an update of PE 0: PE 0 waits in wait_until (found 3, waiting for >= 4, PE 2 last "
+        "set it to 3), where PE 1,3 set other elements of that array to 4, and PE 2 waits for it in "
+        "wait_until (found 3, waiting for >= 4, PE 0 last set it to 3, and updated that of PE 1,3 too)");
+    EXPECT_EQ(find_cause(doing).pes, (std::vector{2, 0}));
+    for (const int number : {1, 3}) pe(number).signals[0].value = 3;  // no PE is ahead of another
+    EXPECT_EQ(cause().find("left out"), std::string::npos) << cause();
+}
+
+/// A queue of four places: PE 2 has got 66 items and waits for the next, and has given back 62 places.
+TEST_F(CauseOfUpdates, FewerCreditsThanItems) {
+    wait_for_word(1, 256, 62, 63);
+    wait_for_word(2, 64, 66, 67);
+    wait(3, "barrier", {1, 2});
+    pe(3).wait.word_bytes = 0;
+    pe(1).signals.push_back({64, 1, 2, UpdateKind::add, 66});
+    pe(2).signals.push_back({256, 1, 1, UpdateKind::add, 62});
+    EXPECT_TRUE(cause().starts_with("PE 2 left out an update of PE 1: PE 1 waits in wait_until (found 62, "))
+        << cause();
+    pe(1).wait.found = 66;
+    pe(1).wait.expected = 67;
+    EXPECT_EQ(cause().find("left out"), std::string::npos) << cause();
+}
+
+/// PE 0 tells two of three producers what it has taken. The circle of PE 0 and 1 follows from it.
+TEST_F(CauseOfUpdates, AWordBesideACircleThatOneOfItLeftOut) {
+    wait_for_word(0, 80, 10, 18).compare = static_cast<std::uint32_t>(Compare::eq);
+    for (const int number : {1, 2, 3})
+        wait_for_word(number, 64, number == 3 ? 0 : 16, number == 3 ? 9 : 17).compare =
+            static_cast<std::uint32_t>(Compare::gt);
+    for (const int number : {1, 2}) {
+        write(0, {64, 16, number, UpdateKind::set, 4});
+        write(number, {64, 10, 0, UpdateKind::set, 2});
+    }
+    pe(1).writes[0].place = 80;
+    pe(2).writes[0].place = 88;
+    EXPECT_EQ(
+        cause(),
+        "PE 0 updated the awaited word of PE 1,2, and none is known on PE 3; PE 3 waits in wait_until on "
+        "64; PE 0,1 wait for each other");
+}
+
+/// A server awaits the element of each PE's number, and they update the one before it.
+TEST_F(CauseOfUpdates, TheSameWrongIndexOfAllPes) {
+    std::swap(doing[0], doing[3]);
+    for (const int number : {1, 2, 3}) {
+        pe(number).wait.missing[0] = 0;
+        signal(number, 0, 1, false, 24 + 8 * static_cast<std::uint64_t>(number));
+    }
+    pe(0).wait.offset = 56;
+    EXPECT_TRUE(
+        cause().starts_with("PE 1-3 updated elements 0-2 of that array on PE 0, each the one before its "
+                            "own number; PE 0 waits in signal_wait_until"))
+        << cause();
+}
+
+}  // namespace
+}  // namespace atl::core
