@@ -2,7 +2,9 @@
 #include "support/hang_cause.hpp"
 
 #include <cstdint>
+#include <cstdio>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -170,6 +172,34 @@ TEST_F(CauseOfUpdates, AWordBesideACircleThatOneOfItLeftOut) {
         cause(),
         "PE 0 updated the awaited word of PE 1,2, and none is known on PE 3; PE 3 waits in wait_until on "
         "64; PE 0,1 wait for each other");
+}
+
+/// A lock of tickets: PE 0 went on to a barrier, and did not give the lock back.
+TEST_F(CauseOfUpdates, ThePeThatDoesNotPollWentOn) {
+    std::snprintf(wait(0, "barrier", {1}).wait.site, 9, "a.py:45");
+    write(0, {64, 1, 0, UpdateKind::add, 9});
+    for (const int number : {1, 2, 3}) {
+        wait_for_word(number, 64, 152, 0).compare = common::compared_by_program;
+        pe(number).wait.word_pe = 0;
+        pe(number).text = "a loop of atomic_fetch";
+    }
+    EXPECT_EQ(
+        cause(),
+        "PE 0 last added 1 to the awaited word, and waits in barrier at a.py:45; PE 1-3 wait in a loop of "
+        "atomic_fetch, and every PE waits: none is left that could set it");
+    EXPECT_EQ(find_cause(doing).pes.front(), 0);
+    wait(1, "barrier", {2}).wait = pe(0).wait;  // two PEs may have to give it back
+    EXPECT_EQ(cause().find("and waits in"), std::string::npos) << cause();
+}
+
+/// PE 3 counts arrivals and has reset the counter after the next round had begun.
+TEST_F(CauseOfUpdates, ACounterThatWasSetBack) {
+    pe(3).wait.expected = 3;
+    for (const int number : {0, 1, 2}) write(number, {64, 1, 3, UpdateKind::add, 5});
+    EXPECT_EQ(cause(),
+              sentence(" (PE 0-2 last added 1 to it, 5 times each, and PE 3 has set it back since)"));
+    pe(3).wait.found = 15;
+    EXPECT_EQ(cause(), sentence(" (PE 0-2 last added 1 to it)"));
 }
 
 /// A server awaits the element of each PE's number, and they update the one before it.

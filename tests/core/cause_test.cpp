@@ -90,6 +90,21 @@ TEST_F(HangCause, RootsDiffer) {
         << cause();
 }
 
+/// The usual call comes last, and those of the other PEs one by one.
+TEST_F(HangCause, ThreeFormsOfOneCall) {
+    for (int number = 0; number < 4; ++number) {
+        wait(number, "broadcast", {number == 3 ? 2 : 3});
+        CallSeen& seen = call(number, 2, "broadcast", EventState::met);
+        seen.arguments[0] = 8;
+        seen.arguments[1] = number == 3 ? 1 : static_cast<std::uint64_t>(number);
+    }
+    EXPECT_EQ(cause(),
+              "PE 2 called broadcast(dst_bytes=8, root=2) as call 2 of the world team, PE 0 called "
+              "broadcast(dst_bytes=8, root=0), where PE 1,3 called broadcast(dst_bytes=8, root=1): the calls "
+              "differ");
+    EXPECT_EQ(find_cause(doing).pes, (std::vector{2, 0}));
+}
+
 /// The call of the PE that went on is in its recorder.
 TEST_F(HangCause, ACallThatOneMemberHasLeftDiffers) {
     for (const int number : {0, 2, 3}) {

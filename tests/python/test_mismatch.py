@@ -208,6 +208,34 @@ def test_the_last_line_names_the_pe_that_differs_from_most(job: Job) -> None:
     ), last
 
 
+def test_the_last_line_names_all_forms_of_a_call(job: Job) -> None:
+    code = """
+        import time
+        atoll.init()
+        try:
+            atoll.broadcast(np.ones(8), root=min(atoll.my_pe(), 2))
+        except atoll.CollectiveMismatch:
+            time.sleep(2)  # all PEs have made their calls
+            raise
+        """
+    last = job(code, 4, ok=False, ATOLL_CHECK="args").stderr.splitlines()[-1]
+    assert re.match(
+        r"atoll run: PE 1 called .*root=1.*, PE 0 called .*root=0.*, where PE 2,3 called .*root=2", last
+    )
+
+
+def test_the_first_request_that_differs_is_named(job: Job) -> None:
+    code = """
+        atoll.init()
+        sizes = [8, 64, 64] if atoll.my_pe() != 2 else [64, 64, 8]
+        requests = [atoll.sum_reduce(np.ones(size), blocking=False) for size in sizes]
+        for request in requests:
+            request.wait()
+        """
+    last = job(code, 3, ok=False).stderr.splitlines()[-1]
+    assert re.match(r"atoll run: PE 2 called sum_reduce\(bytes=512,.* as non-blocking call 1 of ", last), last
+
+
 def test_calls_without_arguments_are_no_difference(job: Job) -> None:
     """Their events keep words of older ones, which differ where PEs have waited differently."""
     code = """

@@ -132,10 +132,20 @@ std::string text_of(const Alike& alike, const SiteOf& site_of) {
 std::string difference(const Calls& all, const EventCopy& one, const SiteOf& site_of) {
     const std::vector<Alike> groups = grouped(all, one);
     if (groups.size() < 2) return {};
-    const Alike& usual = groups.front();
-    const Alike& odd = groups.back();
-    return text_of(odd, site_of) + " as " + place_of_call(odd.call) + ", where " + text_of(usual, site_of) +
-           std::string(core::calls_differ);
+    std::string text;
+    for (auto odd = groups.rbegin(); odd + 1 != groups.rend(); ++odd)
+        text += (text.empty() ? text_of(*odd, site_of) + " as " + place_of_call(odd->call)
+                              : ", " + text_of(*odd, site_of));
+    return text + ", where " + text_of(groups.front(), site_of) + std::string(core::calls_differ);
+}
+
+/// The first non-blocking call of that team that differs: a team that is out of step stays so.
+std::string first_difference(const Calls& all, const std::vector<EventCopy>& calls, const EventCopy& one,
+                             const SiteOf& site_of) {
+    for (const EventCopy& call : calls)
+        if (call.kind == EventKind::request && call.team == one.team)
+            if (std::string text = difference(all, call, site_of); !text.empty()) return text;
+    return {};
 }
 
 /// The calls that a CollectiveMismatch of Python's own tells: "PE 3 called …, where PE 0-2 called …: the
@@ -176,7 +186,10 @@ std::string differing_calls(const common::BoardView& board, int pe, std::string_
     // An earlier error of such a call may have been caught.
     for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
         if (!is_named(named_call, *call)) continue;
-        if (std::string text = difference(all, *call, sites_in(error, pe, site)); !text.empty()) return text;
+        const SiteOf site_of = sites_in(error, pe, site);
+        std::string text = call->kind == EventKind::request ? first_difference(all, calls, *call, site_of)
+                                                            : difference(all, *call, site_of);
+        if (!text.empty()) return text;
     }
     return as_named;
 }

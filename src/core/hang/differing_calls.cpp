@@ -36,30 +36,70 @@ std::string called_text(const WaitGraph& graph, int pe, const CallSeen& seen) {
                                    waits_there ? graph.of(pe).wait.site : "");
 }
 
+/// PEs that made the same call.
+struct Alike {
+    const CallSeen* call;
+    std::vector<int> pes;
+};
+
+/// The PEs that made call `call` of a team, by what they called, the largest group last. PEs with unknown
+/// arguments join the first group of their operation.
+std::vector<Alike> groups_of(const WaitGraph& graph, std::uint32_t team, std::uint32_t call) {
+    std::vector<Alike> groups;
+    for (const bool is_begun : {false, true}) {
+        for (int pe = 0; pe < graph.count(); ++pe) {
+            const CallSeen* const its = call_of(graph, pe, team, call);
+            if (its == nullptr || (its->state == common::EventState::begun) != is_begun) continue;
+            const auto group = std::find_if(groups.begin(), groups.end(),
+                                            [&](const Alike& one) { return !differ(*one.call, *its); });
+            if (group == groups.end())
+                groups.push_back({its, {pe}});
+            else
+                group->pes.push_back(pe);
+        }
+    }
+    for (Alike& one : groups) std::sort(one.pes.begin(), one.pes.end());
+    // Of groups of one size that with the lowest PE is taken as usual.
+    std::sort(groups.begin(), groups.end(), [](const Alike& a, const Alike& b) {
+        return std::pair(a.pes.size(), -a.pes[0]) < std::pair(b.pes.size(), -b.pes[0]);
+    });
+    return groups;
+}
+
+std::string calls_text(const WaitGraph& graph, const std::vector<Alike>& groups,
+                       const common::WaitCopy& wait) {
+    const std::string team = wait.team == 0 ? "the world team" : "team " + std::to_string(wait.team);
+    std::string text;
+    for (const Alike& one : groups) {
+        const bool is_first = text.empty(), is_usual = &one == &groups.back();
+        text += (is_usual   ? ", where "
+                 : is_first ? ""
+                            : ", ") +
+                pe_text(one.pes) + " " + called_text(graph, one.pes[0], *one.call) +
+                (is_first ? " as call " + std::to_string(wait.call) + " of " + team : "");
+    }
+    return text + std::string(calls_differ);
+}
+
 }  // namespace
 
 /// Members of a team that made different calls with the same number.
 std::optional<Cause> differing_calls(const WaitGraph& graph) {
+    std::vector<Alike> first;
+    const common::WaitCopy* place = nullptr;
     for (const int pe : graph.waiting()) {
         const auto& wait = graph.of(pe).wait;
-        const CallSeen* mine = wait.call != 0 ? call_of(graph, pe, wait.team_id, wait.call) : nullptr;
-        if (mine == nullptr) continue;
-        std::vector<int> alike, others;
-        for (int other = 0; other < graph.count(); ++other) {
-            const CallSeen* theirs = call_of(graph, other, wait.team_id, wait.call);
-            if (theirs != nullptr) (differ(*mine, *theirs) ? others : alike).push_back(other);
-        }
-        if (others.empty()) continue;
-        if (others.size() > alike.size()) std::swap(others, alike);  // the fewer are at fault
-        const CallSeen& odd = *call_of(graph, others[0], wait.team_id, wait.call);
-        const CallSeen& usual = *call_of(graph, alike[0], wait.team_id, wait.call);
-        const std::string team = wait.team == 0 ? "the world team" : "team " + std::to_string(wait.team);
-        return Cause{pe_text(others) + " " + called_text(graph, others[0], odd) + " as call " +
-                         std::to_string(wait.call) + " of " + team + ", where " + pe_text(alike) + " " +
-                         called_text(graph, alike[0], usual) + std::string(calls_differ),
-                     others};
+        if (wait.call == 0 || (place != nullptr && wait.call >= place->call)) continue;
+        std::vector<Alike> groups = groups_of(graph, wait.team_id, wait.call);
+        if (groups.size() < 2) continue;
+        first = std::move(groups);
+        place = &wait;
     }
-    return std::nullopt;
+    if (place == nullptr) return std::nullopt;
+    std::vector<int> others;
+    for (auto one = first.begin(); one + 1 != first.end(); ++one)
+        others.insert(others.end(), one->pes.begin(), one->pes.end());
+    return Cause{calls_text(graph, first, *place), others};
 }
 
 }  // namespace atl::core

@@ -25,6 +25,7 @@ class Known {
     int waiting() const { return waiting_; }
     /// The PE that has the awaited word: the waiting one, unless the program polls another PE's word.
     int home() const { return wait().word_pe >= 0 ? wait().word_pe : waiting_; }
+    const common::PeDoing& doing_of(int pe) const { return doing_[static_cast<std::size_t>(pe)]; }
     const common::WaitCopy& wait() const { return doing_[static_cast<std::size_t>(waiting_)].wait; }
     bool uses_signals() const { return uses_signals_; }
     bool is_polled() const { return wait().compare == common::compared_by_program; }

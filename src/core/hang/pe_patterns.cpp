@@ -1,4 +1,5 @@
 #include "common/pe_ranges.hpp"
+#include "core/calls/call_text.hpp"
 #include "core/hang/update_patterns.hpp"
 #include "core/hang/wait_graph.hpp"
 
@@ -128,6 +129,35 @@ WordUpdates by_pattern_of_pes(const Known& known) {
                                                 " the awaited word, as the pattern of the others has it");
     inferred.is_inferred = true;
     return inferred;
+}
+
+WordUpdates went_on(const Known& known, const std::vector<Update>& updates) {
+    std::vector<int> others;
+    for (int pe = 0; pe < known.n_pes(); ++pe)
+        if (!known.waits_for_word(pe)) others.push_back(pe);
+    if (!known.is_polled() || others.size() != 1) return {};
+    const int other = others[0];
+    const auto last = std::find_if(updates.begin(), updates.end(),
+                                   [&](const Update& update) { return update.pe == other; });
+    const common::PeDoing& its = known.doing_of(other);
+    if (last == updates.end() || !its.waits || its.wait.missing[0] < 0) return {};
+    return fault(other, text_of(last->seen, "the awaited word") + ", and waits in " +
+                            placed_text(its.wait.operation, its.wait.site));
+}
+
+std::string set_back_text(const Known& known, const std::vector<Update>& updates) {
+    constexpr std::uint64_t least = 2;
+    const bool are_all = !known.has_lost() && known.home() == known.waiting() &&
+                         updates.size() + 1 == static_cast<std::size_t>(known.n_pes());
+    const bool are_alike = are_all && std::all_of(updates.begin(), updates.end(), [&](const Update& one) {
+                               return one.pe != known.waiting() && one.seen.kind == common::UpdateKind::add &&
+                                      one.seen.value == 1 && one.seen.count == updates.front().seen.count;
+                           });
+    if (!are_alike || updates.size() < least || updates.front().seen.count < least ||
+        known.wait().found >= updates.size() * updates.front().seen.count)
+        return {};
+    return ", " + std::to_string(updates.front().seen.count) + " times each, and " +
+           pe_text({known.waiting()}) + " has set it back since";
 }
 
 }  // namespace atl::core

@@ -362,6 +362,7 @@ bool needs_more(const Known& known, const std::vector<Update>& updates) {
 /// The updates of a word of another PE, which may have a part of its own: a pattern of PEs tells less.
 WordUpdates updates_of_polled(const Known& known, const std::vector<Update>& updates) {
     if (updates.empty()) return unknown_updates();
+    if (WordUpdates other = went_on(known, updates); !other.text.empty()) return other;
     WordUpdates made = joined(updates, known);
     std::vector<int> silent;
     for (int pe = 0; pe < known.n_pes(); ++pe)
@@ -409,7 +410,8 @@ WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
         if (!others.empty() && others.size() <= most)
             made.text += ", and updated that of PE " + common::pe_ranges(others) + " too";
     }
-    if (needs_more(known, updates)) made.text += others_copies_text(known, made.pes);
+    if (needs_more(known, updates))
+        made.text += set_back_text(known, updates) + others_copies_text(known, made.pes);
     return made;
 }
 
