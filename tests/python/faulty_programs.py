@@ -53,7 +53,7 @@ FAULTY = {
                 atoll.signal_wait_until(full, ">=", item + 1)
         atoll.barrier_all()
         """,
-        r"PE 1 is not known to have updated the awaited word, and PE 0 updates words of this PE alone; PE 0 waits",
+        r"PE 1 is not known to have updated the awaited word, and PE 0 updates words of PE 1 alone; PE 0 waits",
     ),
     "a flag that is forgotten in the last step": (
         4,

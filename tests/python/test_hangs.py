@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import textwrap
+import time
 
 import pytest
 from faulty_programs import FAULTY
@@ -261,6 +263,18 @@ ABSENT = {
         r"PE 2 last set the awaited word to 3, and PE 0,1 last set it to 0; PE .* in a loop of atomic_compare_swap on .*: "
         r"found 3, at program.py:10",
     ),
+    "a lock that is tried in a loop": (
+        2,
+        """
+        a = atoll.Lock()
+        if me == 0: a.acquire()
+        atoll.barrier_all()
+        while me == 1 and not a.acquire(blocking=False): pass
+        atoll.barrier_all()
+        """,
+        r"PE 0 waits in barrier at program.py:8 for PE 1, which waits for it in a loop of test_lock at program.py:7 \(the "
+        r"atoll.Lock .*\); PE 0 holds that lock, acquired at program.py:5",
+    ),
     "a message of a PE that computes": (
         2,
         "if me == 0:\n    while True: pass\natoll.recv(x, 0)",
@@ -351,6 +365,16 @@ def test_stacks_of_a_running_job(hanging: Start) -> None:
     last = [event for event in events if event["pe"] == 0][-1]
     assert (last["event"], last["operation"], last["state"], last["peer"]) == ("wait", "barrier", "met", 1)
     assert last["site"] == "program.py:7"
+
+
+def test_an_interrupt_before_a_report_tells_the_cause(hanging: Start) -> None:
+    job = hanging(BEGIN + "if me == 1:\n    while True: pass\natoll.barrier_all()", 2, ATOLL_STALL_WARN="0")
+    pattern = rf"^job {job.job.pid}: 2 PEs, 1 waiting"
+    while not re.search(pattern, told("ps"), re.M):
+        time.sleep(0.1)
+    time.sleep(2)  # shorter waits are usual
+    job.job.send_signal(signal.SIGINT)
+    assert re.match(r"PE 1 is in its own code, and PE 0 waits for it in barrier", job.first_line())
 
 
 def test_a_job_that_is_none(hanging: Start) -> None:

@@ -86,7 +86,10 @@ FAULTS = {
         ),
         "thrown": (3, r"PE 1 was killed by SIGABRT \(abort.*\) in .*is_less.* at <line:thrown>, "),
         "crash": (3, r"PE 1 was killed by SIGSEGV \(.*\) in .*compare.* at <line:crash>, "),
-        "deep": (3, r"PE 1 was killed by SIGSEGV \(.*\) in .*depth.* at hangs.cpp:\d+, "),
+        "deep": (
+            3,
+            r"PE 1 was killed by SIGSEGV \(.*\) in .*depth.* at hangs.cpp:\d+, .*; its stack was full, as ",
+        ),
         "early": (
             3,
             r"PE 2 called barrier at <early> as call \d+ of the world team, where PE (?:0,1|0|1) called sum_reduce\(.*\) at "

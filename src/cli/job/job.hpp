@@ -114,6 +114,7 @@ class Job {
     // job_signals.cpp: signals and options that act on a running job
     void on_signals();
     void interrupt(int number, int sender);
+    void tell_cause();
     void stop();
     void print_table(const std::string& heading);
     void print_table(const std::string& heading, const std::vector<common::PeDoing>& doing);
@@ -153,6 +154,7 @@ class Job {
     int lifelines_ = 0;      ///< open ones
     int interrupts_ = 0;     ///< Ctrl-C and SIGTERM so far
     int interrupted_by_ = 0;
+    bool has_reported_ = false;       ///< a report was printed
     std::string interrupted_events_;  ///< the last events at that time, as lines
     int interrupter_ = 0;             ///< the process that sent it; 0 is the terminal
     double interrupted_at_ = 0;

@@ -155,7 +155,9 @@ void Job::on_death(int pe, int wait_status) {
             return end(pe, status, failed + "; " + sentence);
     const std::string last = number == 0 || options_.join ? std::string() : last_call_text(board_, pe);
     if (doing.empty() && !last.empty()) sentence += "; " + last;
-    if (number == SIGSEGV || number == SIGBUS) {
+    if (number == SIGSEGV && !options_.join && has_full_stack(board_, pe, number)) {
+        sentence += "; its stack was full, as by a recursion without an end (ulimit -s tells the limit)";
+    } else if (number == SIGSEGV || number == SIGBUS) {
         // Python's default is `args`.
         if (!settings_.checks(common::CheckLevel::args) && (settings_.check_given || !program_.is_python()))
             sentence += "; ATOLL_CHECK=all may tell why";

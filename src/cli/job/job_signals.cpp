@@ -59,6 +59,7 @@ void Job::interrupt(int number, int sender) {
     interrupted_at_ = now();
     interrupted_by_ = number;
     if (++interrupts_ == 1) {
+        tell_cause();
         interrupted_events_ = last_events(board_, -1);
         return group_->signal(number);
     }
@@ -66,6 +67,17 @@ void Job::interrupt(int number, int sender) {
     group_->signal(SIGKILL);
     phase_ = Phase::killed;
     next_phase_s_ = now() + 1;
+}
+
+/// The first line of a report that has not come before the end. A wait of less than a second may be usual.
+void Job::tell_cause() {
+    constexpr double least_s = 1;
+    if (has_reported_ || options_.join) return;
+    const std::vector<common::PeDoing> doing = board_.all_doing();
+    for (const common::PeDoing& one : doing)
+        if (one.waits && one.seconds < least_s) return;
+    const std::string sentence = core::find_cause(doing).sentence;
+    if (!sentence.empty()) say(sentence + ".");
 }
 
 void Job::stop() {
@@ -76,6 +88,7 @@ void Job::stop() {
 void Job::print_table(const std::string& heading) { print_table(heading, doing_with_sites(board_)); }
 
 void Job::print_table(const std::string& heading, const std::vector<common::PeDoing>& doing) {
+    has_reported_ = true;
     char when[32];
     std::snprintf(when, sizeof when, "%.1f s", now());
     const core::Cause cause = core::find_cause(doing);

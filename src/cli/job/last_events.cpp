@@ -29,12 +29,13 @@ struct Span {
 };
 
 std::string text_of(const Span& span) {
-    char text[64];
-    if (span.most - span.least < 0.05)
-        std::snprintf(text, sizeof text, "%.1f s", span.most);
-    else
-        std::snprintf(text, sizeof text, "%.1f to %.1f s", span.least, span.most);
-    return text;
+    const auto number = [](double seconds) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.1f", seconds);
+        return std::string(text);
+    };
+    const std::string least = number(span.least), most = number(span.most);
+    return (least == most ? "" : least + " to ") + most + " s";
 }
 
 /// One event of PEs that have the same: text, and times that may differ.
@@ -71,7 +72,8 @@ Line line_of(const EventCopy& event, const std::vector<EventCopy>& all, std::uin
     line.site = event.site;
     if (event.kind == EventKind::wait) {
         const std::string operation = name_of_wait(event, all);
-        line.what = "wait in " + operation + (event.peer >= 0 ? " for PE " + std::to_string(event.peer) : "");
+        line.what = (operation == "other" ? "wait" : "wait in " + operation) +
+                    (event.peer >= 0 ? " for PE " + std::to_string(event.peer) : "");
         line.lasted = seconds_between(event.began_ns, event.ended_ns != 0 ? event.ended_ns : end_ns);
         line.before = event.ended_ns != 0 ? seconds_between(event.ended_ns, end_ns) : Span{};
     } else if (event.kind == EventKind::collective || event.kind == EventKind::request) {
@@ -170,7 +172,9 @@ std::string history_text(const std::vector<PeHistory>& histories, std::uint64_t 
         for (const Line& line : groups[i].lines) text += text_of(line);
     }
     std::sort(others.begin(), others.end());
-    if (!others.empty()) text += "  PE " + common::pe_ranges(others) + ": not shown\n";
+    if (!others.empty())
+        text += "  PE " + common::pe_ranges(others) + ": other events, not shown (the first " +
+                std::to_string(most_groups) + " groups of PEs are)\n";
     return text;
 }
 

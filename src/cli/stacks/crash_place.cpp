@@ -33,13 +33,25 @@ std::string native_place(const CrashNote& note) {
     return function;
 }
 
+/// The note of the crash by which a PE ended; null without one.
+const CrashNote* note_of(const common::BoardView& board, int pe, int number) {
+    const CrashNote& note = board.stacks(pe).crash;
+    const bool is_valid = note.written.load(std::memory_order_acquire) != 0 && note.signal == number &&
+                          note.pid == board.entry(pe).pid.load(std::memory_order_acquire);
+    return is_valid ? &note : nullptr;
+}
+
 }  // namespace
 
+bool has_full_stack(const common::BoardView& board, int pe, int number) {
+    const CrashNote* const note = note_of(board, pe, number);
+    return note != nullptr && note->is_at_stack != 0;
+}
+
 std::string crash_place(const common::BoardView& board, int pe, int number) {
-    const CrashNote& note = board.stacks(pe).crash;
-    if (note.written.load(std::memory_order_acquire) == 0 || note.signal != number ||
-        note.pid != board.entry(pe).pid.load(std::memory_order_acquire))
-        return {};
+    const CrashNote* const found = note_of(board, pe, number);
+    if (found == nullptr) return {};
+    const CrashNote& note = *found;
     const std::string python = python_stacks(text_of(note.python, CrashNote::python_bytes)).site;
     if (!python.empty() && python != common::idle_in_pool) return " at " + python;
     const std::string native = native_place(note);

@@ -53,7 +53,11 @@ NamedFrame named_frame(const std::string& path, std::uint64_t offset, Lines line
         const common::SourceLine line = common::source_line(
             path.c_str(), offset, symbol->offset, lines == Lines::of_program ? is_of_headers : skips_none);
         frame.line = line.text;
-        if (!line.text.empty()) frame.text = symbol->name + " at " + line.text;
+        if (!line.text.empty())
+            frame.text = symbol->name + " at " + line.text;
+        else if (lines == Lines::of_program)
+            frame.is_of_headers =
+                !common::source_line(path.c_str(), offset, symbol->offset, skips_none).text.empty();
     }
     return frame;
 }

@@ -61,7 +61,7 @@ const Object* object_of(const std::vector<Object>& objects, std::uint64_t addres
     return object == objects.end() ? nullptr : &*object;
 }
 
-NamedFrame named(const std::vector<Object>& objects, std::uint64_t address) {
+NamedFrame named(const std::vector<Object>& objects, std::uint64_t address, Lines lines) {
     const Object* object = object_of(objects, address);
     char hex[32];
     if (object == nullptr) {
@@ -70,7 +70,7 @@ NamedFrame named(const std::vector<Object>& objects, std::uint64_t address) {
         unknown.text = hex;
         return unknown;
     }
-    return named_frame(object->path, address - object->base);
+    return named_frame(object->path, address - object->base, lines);
 }
 
 /// The number of frames before the interrupted one. The second frame is the kernel's return from a handler;
@@ -123,6 +123,7 @@ class FramePrinter {
 PeStacks native_stacks(const StackArea& area, int pid, StackDetail detail) {
     PeStacks stacks;
     stacks.program.emplace_back();
+    const Lines lines = detail == StackDetail::all ? Lines::all : Lines::of_program;
     const std::vector<Object> objects = objects_of(pid);
     const std::size_t threads =
         std::min<std::size_t>(area.next.load(std::memory_order_acquire), StackArea::most_threads);
@@ -138,8 +139,9 @@ PeStacks native_stacks(const StackArea& area, int pid, StackDetail detail) {
         for (std::size_t i = first; i < frames; ++i) {
             const std::uint64_t address = thread.addresses[i].load(std::memory_order_relaxed);
             // All but the first are return addresses; the byte before each belongs to the call instruction.
-            const NamedFrame frame = named(objects, i == first ? address : address - 1);
+            NamedFrame frame = named(objects, i == first ? address : address - 1, lines);
             printer.print(frame);
+            frame.is_program = frame.is_program && !frame.is_of_headers;
             if (id == pid && frame.is_program && stacks.site.empty()) stacks.site = frame.text;
             if (detail == StackDetail::site && !stacks.site.empty()) return stacks;
             if (id == pid && frame.is_program && frame.file.empty()) {

@@ -53,6 +53,23 @@ Crashed crashed_at(const siginfo_t& info, const void* context) {
 #endif
 }
 
+/// True for a fault that a full stack makes: at an address that is not mapped, and near the stack pointer.
+bool is_at_stack(const siginfo_t& info, const void* context) {
+    const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+    std::uintptr_t stack = 0;
+#if defined(__x86_64__)
+    stack = static_cast<std::uintptr_t>(machine.gregs[REG_RSP]);
+#elif defined(__aarch64__)
+    stack = machine.sp;
+#else
+    static_cast<void>(machine);
+#endif
+    constexpr std::uintptr_t near = 1 << 16;
+    const auto at = reinterpret_cast<std::uintptr_t>(info.si_addr);
+    return info.si_signo == SIGSEGV && info.si_code > 0 && stack > near && at > stack - near &&
+           at < stack + near;
+}
+
 Addresses stack_of(const siginfo_t& info, const void* context) {
     constexpr int most = 48;  // with those of handlers
     void* frames[most];
@@ -178,6 +195,7 @@ void on_crash(int number, siginfo_t* info, void* context) {
         CrashNote& note = area->crash;
         note.signal = number;
         note.pid = ::getpid();
+        note.is_at_stack = is_at_stack(*info, context) ? 1 : 0;
         write_frames(note, stack_of(*info, context));
         note.written.store(1, std::memory_order_release);
         write_python(note, *area);

@@ -22,6 +22,8 @@ struct CrashNote {
     std::atomic<std::uint32_t> begun, written;
     std::int32_t signal, pid;
     std::uint32_t n_frames, n_files;
+    std::uint32_t is_at_stack,
+        unused;                 ///< 1: the faulty address is near the stack pointer, as of a full stack
     Frame frames[most_frames];  ///< the innermost first
     char files[most_files][path_bytes];
     char python[python_bytes];  ///< Python's stack of the thread, as faulthandler writes it; empty: none

@@ -62,7 +62,8 @@ std::string details_of(const WaitGraph& graph, int pe) {
 /// no more.
 bool is_lock(const PeDoing& one) {
     const std::string_view operation = one.wait.operation;
-    return operation == "Lock.acquire" || operation == "set_lock" || operation == "Lock::lock";
+    return operation == "Lock.acquire" || operation == "set_lock" || operation == "Lock::lock" ||
+           operation == "a loop of test_lock";
 }
 
 /// A circle of a PE in a collective call and another one that waits for it alone. At fault is the one

@@ -12,7 +12,8 @@ using common::HeldSeen;
 
 bool is_of_lock(const common::PeDoing& one) {
     const std::string_view operation = one.wait.operation;
-    return one.waits && (operation == "Lock.acquire" || operation == "set_lock" || operation == "Lock::lock");
+    return one.waits && (operation == "Lock.acquire" || operation == "set_lock" ||
+                         operation == "Lock::lock" || operation == "a loop of test_lock");
 }
 
 /// The awaited lock as its holder noted it; null if it is not known.

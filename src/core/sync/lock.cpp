@@ -20,6 +20,7 @@
 #include "common/futex.hpp"
 #include "core/job/job_state.hpp"
 #include "core/sync/far_word.hpp"
+#include "core/sync/poll_watch.hpp"
 #include "core/sync/wait_on_board.hpp"
 
 #include <algorithm>
@@ -50,6 +51,12 @@ class LockQueue {
     bool try_enter();
     void leave();
     int home() const { return home_; }
+    /// Shows a loop of attempts on the job board, with the PE that holds the lock.
+    void note_attempt() const {
+        detail::WaitReason why = reason();
+        why.operation = "a loop of test_lock";
+        core::note_attempt(job_, why);
+    }
     /// Notes where this PE, which holds the lock, has acquired it.
     void note_holder(const void* caller) const { places().note(core::place_of(job_, mine_), caller, {}); }
 
@@ -318,7 +325,11 @@ void acquire(Job& job, std::int64_t* lock, double timeout_s, const char* called,
 bool try_acquire(Job& job, std::int64_t* lock, const void* caller) {
     LockQueue queue(job, lock, "test_lock");
     const MeasuredLock measured(job, queue, lock, "test_lock");
-    if (!queue.try_enter()) return false;
+    if (!queue.try_enter()) {
+        if (core::polls_are_watched.load(std::memory_order_relaxed)) [[unlikely]]
+            queue.note_attempt();
+        return false;
+    }
     queue.note_holder(caller);
     return true;
 }

@@ -37,22 +37,23 @@ std::uint64_t thread_cpu_ns() {
 /// The loop of the thread that polls. Loops of two threads hide each other.
 class Loop {
   public:
-    void poll(JobState& job, const char* operation, const void* word, std::size_t bytes, int world_pe,
-              std::uint64_t found) {
+    /// `why` need not outlive the call.
+    void poll(JobState& job, const detail::WaitReason& why, int world_pe, std::uint64_t found) {
         const std::uint64_t now = common::now_ns();
-        if (word != reason_.word || world_pe != world_pe_ || found != found_)
-            begin(word, world_pe, found, now);
+        if (why.word != reason_.word || world_pe != world_pe_ || found != found_)
+            begin(why.word, world_pe, found, now);
         ++polls_;
         if (polls_ < least_polls || now - since_ns_ < least_ns || now - shown_ns_ < refresh_ns) return;
         if ((thread_cpu_ns() - cpu_ns_) / polls_ > most_cpu_ns) return end();
-        reason_.operation = operation;
-        reason_.word_bytes = static_cast<std::uint8_t>(bytes);
+        reason_ = why;
         if (!board_) {
             board_.emplace(job, reason_, since_ns_, common::HostWait::polls);
             board_->set_poll_of(world_pe);
             board_->show(nullptr, found);
         }
         board_->show(nullptr, found);  // with the place in the program
+        reason_.missing = nullptr;
+        reason_.argument = nullptr;
         shown_ns_ = now;
     }
     void end() {
@@ -113,8 +114,9 @@ void forget_polls(const JobState& job, bool is_forked) noexcept {
     loop.end();
 }
 
-void note_poll(JobState& job, const char* operation, const void* word, std::size_t bytes, int world_pe,
-               std::uint64_t found) noexcept {
+namespace {
+
+void note(JobState& job, const detail::WaitReason& why, int world_pe, std::uint64_t found) noexcept {
     const std::unique_lock guard(mutex, std::try_to_lock);
     if (!guard || watched.load(std::memory_order_acquire) != &job) return;
     try {
@@ -122,10 +124,25 @@ void note_poll(JobState& job, const char* operation, const void* word, std::size
             polls_are_watched.store(false, std::memory_order_relaxed);
             return loop.end();
         }
-        loop.poll(job, operation, word, bytes, world_pe, found);
+        loop.poll(job, why, world_pe, found);
     } catch (const std::exception&) {  // without memory there is no report
         loop.end();
     }
+}
+
+}  // namespace
+
+void note_poll(JobState& job, const char* operation, const void* word, std::size_t bytes, int world_pe,
+               std::uint64_t found) noexcept {
+    detail::WaitReason why;
+    why.operation = operation;
+    why.word = word;
+    why.word_bytes = static_cast<std::uint8_t>(bytes);
+    note(job, why, world_pe, found);
+}
+
+void note_attempt(JobState& job, const detail::WaitReason& why) noexcept {
+    note(job, why, job.world_state().context().world_pe(job.pe()), 0);
 }
 
 }  // namespace atl::core

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "atoll/detail/memory_ops.hpp"
+#include "atoll/detail/wait.hpp"
 #include "atoll/export.hpp"
 #include "atoll/types.hpp"
 
@@ -27,6 +28,9 @@ void forget_polls(const JobState& job, bool is_forked) noexcept;
 /// the word, which was `found` on PE `world_pe`. Shows a loop of such polls on the job board.
 ATOLL_API void note_poll(JobState& job, const char* operation, const void* word, std::size_t bytes,
                          int world_pe, std::uint64_t found) noexcept;
+
+/// The same of an attempt to take a lock, as `why` tells: who holds it.
+void note_attempt(JobState& job, const detail::WaitReason& why) noexcept;
 
 /// A test of `context` has found that this PE's `word` is not as awaited. Words of a GPU are not read here.
 template <class Context, class T> void note_test(const Context& context, const T* word) noexcept {
