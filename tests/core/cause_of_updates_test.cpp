@@ -40,7 +40,7 @@ class CauseOfUpdates : public UnsetWord {
     }
 };
 
-/// A tree of six PEs, in which PE 4 waits for a PE 6 that does not exist. The updates of the first level have
+/// A tree of six PEs. PE 4 waits for a PE 6 that does not exist. The updates of the first level have
 /// ended earlier waits. PE 0 waits behind PE 4.
 TEST_F(CauseOfUpdates, AnUpdateThatWasTakenIsNoWrongIndex) {
     grow_to(6);
@@ -57,7 +57,7 @@ TEST_F(CauseOfUpdates, AnUpdateThatWasTakenIsNoWrongIndex) {
     EXPECT_EQ(find_cause(doing).pes.front(), 4);
 }
 
-/// The index that nobody updates: then the element beside it may be the mistake of all.
+/// No PE updates the index: then the element beside it may be the mistake of all.
 TEST_F(CauseOfUpdates, AnIndexThatNoPeUsesMayBeMeant) {
     for (const int number : {0, 1, 2, 3}) signal(number, (number + 1) % 4, 1, false, 72);
     EXPECT_EQ(cause(), fault("PE 2 last set the element after the awaited one to 1"));
@@ -75,7 +75,7 @@ TEST_F(CauseOfUpdates, ARingThatLeavesOutAPe) {
                                  "that of PE 0"));
 }
 
-/// A tree that begins at PE 1, where PE 1 has taken its number in the tree for its own.
+/// A tree begins at PE 1, which has taken its number in the tree for its own.
 TEST_F(CauseOfUpdates, ASignalToItselfAmongOthers) {
     signal(0, 1, 1);
     signal(0, 2, 1);

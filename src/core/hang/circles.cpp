@@ -162,8 +162,8 @@ Cause left_out_cause(const WaitGraph& graph, int first, int other, const std::st
 }
 
 /// Two PEs that set each other's words to the number of the step, and then wait for it. The one that waits
-/// for a greater number than it has set has left out an update. If both wait for the next update, it is the
-/// one that has given fewer than it has got, as of credits for the places of a queue.
+/// for a greater number than it has set has left out an update. If both wait for the next update, the one
+/// that has given fewer than it has got is at fault. Credits for the places of a queue are such updates.
 std::optional<Cause> left_out_update(const WaitGraph& graph, const std::vector<int>& path) {
     if (path.size() != 2) return std::nullopt;
     const auto wait = [&](int i) -> const common::WaitCopy& { return graph.of(path[std::size_t(i)]).wait; };
@@ -182,8 +182,8 @@ std::optional<Cause> left_out_update(const WaitGraph& graph, const std::vector<i
     return left_out_cause(graph, path[std::size_t(late)], path[std::size_t(1 - late)], "");
 }
 
-/// The PEs that have last set or counted another element of the array that `pe` waits in to its expected
-/// value.
+/// The PEs that have last set another element of the array of `pe` to its awaited value. A count of additions
+/// is a value, too.
 std::vector<int> updaters_beside(const WaitGraph& graph, int pe) {
     const common::WaitCopy& wait = graph.of(pe).wait;
     std::vector<int> pes;

@@ -59,7 +59,7 @@ std::vector<Alike> groups_of(const WaitGraph& graph, std::uint32_t team, std::ui
         }
     }
     for (Alike& one : groups) std::sort(one.pes.begin(), one.pes.end());
-    // Of groups of one size that with the lowest PE is taken as usual.
+    // If groups have one size, that with the lowest PE is taken as usual.
     std::sort(groups.begin(), groups.end(), [](const Alike& a, const Alike& b) {
         return std::pair(a.pes.size(), -a.pes[0]) < std::pair(b.pes.size(), -b.pes[0]);
     });

@@ -19,8 +19,8 @@ WordUpdates on_other_words(const Known& known);
 /// The only PE that does not poll the awaited word, if it has updated it and waits elsewhere: it went on
 /// without the next update.
 WordUpdates went_on(const Known& known, const std::vector<Update>& updates);
-/// ", 5 times each, and PE 0 has set it back since": of a word to which all other PEs added 1 equally often,
-/// and which is less than the sum. Empty for others. A store by the PE itself is not recorded.
+/// ", 5 times each, and PE 0 has set it back since": of a word less than the sum of additions. All other
+/// PEs have added 1, equally often. Empty for others. A store by the PE itself is not recorded.
 std::string set_back_text(const Known& known, const std::vector<Update>& updates);
 
 }  // namespace atl::core

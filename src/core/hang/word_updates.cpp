@@ -221,7 +221,7 @@ bool is_usual(const Known& known, const Alike& alike) {
            (alike.own.seen.kind != UpdateKind::add || alike.own.seen.count == alike.theirs.count);
 }
 
-/// The only PE that has updated its own copy, with a value that the waiting PE waits for.
+/// The only PE that has updated its own copy with the awaited value.
 WordUpdates on_itself(const Known& known) {
     std::vector<int> own;
     for (int pe = 0; pe < known.n_pes(); ++pe)
@@ -232,8 +232,7 @@ WordUpdates on_itself(const Known& known) {
     return fault(own[0], known.verb() + (" its own copy of the awaited word" + none_known_text(known)));
 }
 
-/// True if `pe` has updated the word of one PE only, which waits for another word of that array by now: the
-/// update was meant for it.
+/// True if `pes` is one PE, which waits for another word of that array by now. The update was meant for it.
 bool is_taken(const Known& known, const std::vector<int>& pes) {
     return pes.size() == 1 && known.waits_beside(pes[0]);
 }
@@ -273,8 +272,8 @@ WordUpdates partner(const Known& known) {
                                " alone");
 }
 
-/// "PE 0,3 signalled that of PE 1, PE 1 signalled that of PE 2": who has updated the word of other PEs than
-/// the waiting one. A word that several PEs updated comes first. Empty for many.
+/// "PE 0,3 signalled that of PE 1, PE 1 signalled that of PE 2": the updates of the word on other
+/// PEs. A word that several PEs updated comes first. Empty for many.
 std::string copies_text(const Known& known) {
     std::map<int, std::vector<int>> senders;  // by PE with the word
     for (int pe = 0; pe < known.n_pes(); ++pe)

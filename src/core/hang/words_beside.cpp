@@ -13,8 +13,8 @@ namespace {
 
 using common::UpdateSeen;
 
-/// True if the update of another element is as those that other PEs, two or more, made of it: each has added
-/// the same to its own number for the PE to update. It then belongs to an earlier wait, not to this one.
+/// True if two or more other PEs have updated that element in the same way. Each has added the same to its
+/// own number for the PE to update. The update then belongs to an earlier wait.
 bool is_as_usual(const Known& known, const Update& update) {
     const auto distance = [&](int from, int to) { return (to - from + known.n_pes()) % known.n_pes(); };
     constexpr int least = 2;
@@ -53,8 +53,8 @@ std::vector<Update> without_usual(const Known& known, std::vector<Update> beside
     return beside;
 }
 
-/// The only PE that has updated no word of the allocation on any PE, if it waits for a word that no PE is
-/// known to have updated: its update may come after that wait. Not for an index that other PEs use.
+/// The only PE without an update of the allocation on any PE. It must wait for a word that no PE is known to
+/// have updated: its own update may come after that wait. Not for an index that other PEs use.
 WordUpdates silent_in_array(const Known& known) {
     if (is_in_use(known)) return {};
     int silent = -1, updaters = 0;
@@ -149,8 +149,8 @@ WordUpdates only_writer(const Known& known, const std::vector<Update>& beside) {
                                 pe_text({known.waiting()}));
 }
 
-/// All other PEs, three or more, if each has updated one element on the waiting PE, at the same distance from
-/// that of its own number: all have the same wrong index.
+/// All other PEs, three or more, if each has updated one element on the waiting PE. The distance from the
+/// element of its own number must be the same: all have the same wrong index.
 WordUpdates all_beside_their_own(const Known& known, const std::vector<Update>& beside) {
     const common::WaitCopy& wait = known.wait();
     const std::int64_t word = wait.word_bytes;
