@@ -79,6 +79,37 @@ def test_a_job_of_one_pe_is_watched(tmp_path: Path, jobs: list[Ranks]) -> None:
     assert said.startswith("atoll: PE 0 waits in wait_until on "), said
 
 
+def test_a_process_that_goes_on_after_its_job_is_unharmed(tmp_path: Path, jobs: list[Ranks]) -> None:
+    """An exception that Python ignores and a question for stacks no longer reach the job board."""
+    code = """
+        import os, signal
+        class Failing:
+            def __del__(self): raise ValueError("in a callback")
+        atoll.finalize()
+        Failing()
+        os.kill(os.getpid(), signal.SIGRTMAX - 3)
+        atoll.init()
+        atoll.barrier_all()
+    """
+    jobs.append(started(tmp_path, code, 2))
+    assert jobs[0].succeed().count("ValueError: in a callback") == 2
+
+
+def test_a_report_is_no_child_of_the_program(tmp_path: Path, jobs: list[Ranks]) -> None:
+    code = """
+        import os
+        if me == 1:
+            while "waits for it in barrier at" not in open(sys.argv[1]).read(): time.sleep(0.05)
+        atoll.barrier_all()
+        try:
+            os.wait()
+        except ChildProcessError:
+            print("no child", file=sys.stderr)
+    """
+    jobs.append(started(tmp_path, code, 2, ATOLL_STALL_WARN="0.1"))
+    assert jobs[0].succeed().count("no child") == 2
+
+
 AWAY = {
     "sleeps": ("time.sleep(1000)", "1 s"),
     "computes": ("while True: pass", "5 s"),

@@ -163,7 +163,7 @@ struct alignas(64) BoardHeader {
     std::int32_t layout_pe = -1;  ///< the PE that filled it in
     char release[32] = {};        ///< version of the library that filled it in
     char agreed[200] = {};        ///< settings that all PEs must share, as text
-    char path[48] = {};           ///< where processes of this host open the board; empty if they cannot
+    char path[48] = {};           ///< by which processes of this host open the board; empty if they cannot
     /// CPUs of the launcher. PEs may be bound to fewer, and all must choose the same algorithms.
     std::int32_t usable_cpus = 1;
     /// Set once, by the first PE that notices the end: every waiting PE stops with an error. Futex word.
