@@ -288,6 +288,25 @@ def test_a_loop_of_accumulate_notices_a_killed_pe(job: Job, op: str, before: str
     assert all(line.endswith("(noticed in accumulate)") for line in seen)
 
 
+@pytest.mark.parametrize("hosts", ["a", "a,b"])
+def test_a_box_of_long_rows_is_added(job: Job, hosts: str) -> None:
+    """A row is more than is added at once, and two rows of a box do not lie behind each other."""
+    done = job(
+        """
+        from atoll import arrays
+        atoll.init()
+        a, x, me = arrays.zeros((4, 140000), dist=["block", "whole"]), np.arange(140000.0).reshape(2, -1), atoll.my_pe()
+        a.accumulate((slice(2 * me, 2 * me + 2), slice(0, 70000)), x)
+        a.barrier()
+        assert (a.local[:, :70000] == x).all() and not a.local[:, 70000:].any()
+        print("added")
+        """,
+        2,
+        ATOLL_HOST_ID=hosts,
+    )
+    assert done.stdout == "added\n" * 2
+
+
 def test_infinities_of_exact_sums_and_means(job: Job) -> None:
     done = job(
         """

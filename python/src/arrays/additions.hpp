@@ -120,6 +120,7 @@ inline Addition split(Addition& a) noexcept {
 
 /// Out of line, so that the way under a lock stays short.
 template <class T> [[gnu::noinline]] void add_without_lock(const core::JobState& job, Addition a) {
+    a.simplify();  // a half may have one element along its first axis
     if (a.size() > added_at_once) {
         add_without_lock<T>(job, split(a));
         return add_without_lock<T>(job, a);
@@ -133,8 +134,8 @@ template <class T> [[gnu::noinline]] void add_without_lock(const core::JobState&
 /// Adds by atomic operations if `word` is null or closed. Else it holds the word. Large boxes are added in
 /// turns; the end of the job is noticed at each.
 template <class T> void add(core::JobState& job, core::UpdateWord* word, Addition a) {
-    a.simplify();
     if (word == nullptr) return detail::add_without_lock<T>(job, a);
+    a.simplify();
     if (a.size() > added_at_once) {
         add<T>(job, word, detail::split(a));
         return add<T>(job, word, a);
