@@ -264,15 +264,19 @@ def test_a_loop_of_accumulate_notices_a_killed_pe(job: Job, op: str, before: str
     """Each PE adds to its own row, so that none waits: under locks, by atomic operations, and one by one."""
     done = job(
         f"""
-        import signal, threading
+        import signal
         from atoll import arrays
         atoll.init()
         me = atoll.my_pe()
         a, x = arrays.zeros((3, 4096), dist=["block", "whole"]), np.ones(4096)
+        begun = atoll.signal(1)
         {before}
         atoll.barrier_all()
+        a.accumulate(me, x, op={op!r})
         if me == 1:
-            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGKILL)).start()
+            atoll.signal_wait_until(begun, atoll.EQ, 2)
+            os.kill(os.getpid(), signal.SIGKILL)
+        atoll.signal_add(begun, 1, 1)
         try:
             while True:
                 a.accumulate(me, x, op={op!r})
@@ -305,6 +309,31 @@ def test_a_box_of_long_rows_is_added(job: Job, hosts: str) -> None:
         ATOLL_HOST_ID=hosts,
     )
     assert done.stdout == "added\n" * 2
+
+
+@pytest.mark.parametrize("hosts", ["a", "a,b,a"])
+def test_a_matrix_is_kept_over_jobs(job: Job, hosts: str) -> None:
+    """The plan by which owners put entries is of one job."""
+    done = job(
+        """
+        from atoll import arrays, sparse
+        from atoll.sparse import _entries
+        _entries.LEAST = 0
+        atoll.init()
+        own, n = np.arange(2) + 2 * atoll.my_pe(), 2 * atoll.n_pes()
+        a = sparse.from_triplets(own, (own + 2) % n, np.ones(2), (n, n))
+        for turn in range(3):
+            for _ in range(2):
+                assert ((a @ arrays.arange(n)).to_numpy() == np.roll(np.arange(n), -2)).all()
+            atoll.finalize()
+            if turn < 2:
+                atoll.init()
+        print("multiplied")
+        """,
+        3,
+        ATOLL_HOST_ID=hosts,
+    )
+    assert done.stdout == "multiplied\n" * 3
 
 
 def test_infinities_of_exact_sums_and_means(job: Job) -> None:

@@ -67,6 +67,11 @@ class Entries:
         self._calls = 0
         self._kept: list[Array] = []
 
+    @property
+    def exists(self) -> bool:
+        """True until the job is finalized in which the plan was made; the same on all PEs."""
+        return self._reads or self._words.exists
+
     def start(self, x: DistArray) -> None:
         """Put the entries of this PE's part that others need, and signal them. Collective; does not wait.
 
@@ -74,9 +79,9 @@ class Entries:
         """
         if self._reads:
             return
-        self._calls += 1
         if x.dtype not in self._rooms:
             self._rooms[x.dtype] = allocate(self._team, (self._room,), x.dtype, zero=False), {}
+        self._calls += 1  # once there is a room: a call for which none is left sends no signal
         room, views = self._rooms[x.dtype]
         local, self._kept = x.local, []
         for pe, place, numbers in self._sends:
@@ -90,7 +95,8 @@ class Entries:
                 atoll.put_nbi(room.raw[place], self._kept[-1], pe, team=self._team)
         atoll.fence()
         for pe, _, _ in self._sends:
-            atoll.signal_add(self._words.raw, 1, pe, index=self._me, team=self._team)
+            # The number of the call: what a call that failed left out does not make a later one wait.
+            atoll.signal_set(self._words.raw, self._calls, pe, index=self._me, team=self._team)
 
     def finish(self, x: DistArray) -> Array:
         """Return the entries that this PE needs, once all of them are there."""

@@ -137,7 +137,8 @@ class SparseMatrix(Arithmetic, _current.OverTeam):
             A distributed vector in blocks, on GPUs if the matrix is. Or a matrix on hosts whose rows are in blocks and
             whole: `dist=["block", "whole"]`. What this call finds there was written before it was called.
         out
-            An array distributed as x for the result, another one than x; then nothing is allocated.
+            An array distributed as x for the result, another one than x. Then nothing is allocated, but by the first product
+            with a vector, and the first one of each dtype of x: they may make symmetric memory for entries of other PEs.
 
         Returns
         -------
@@ -193,7 +194,7 @@ class SparseMatrix(Arithmetic, _current.OverTeam):
     def _start(self, x: DistArray) -> None:
         """Begin to bring the entries of x to the PEs that need them. Collective."""
         if self._library is _libraries.HOST:
-            if self._entries is None:
+            if self._entries is None or not self._entries.exists:  # a matrix may be kept over a job's end
                 is_near = all(x._memory.view(pe) is not None for pe in range(self._team.n_pes()))
                 self._entries = Entries(self._team, self._parts, self._numbers, is_near)
             self._entries.start(x)

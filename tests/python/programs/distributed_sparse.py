@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -33,10 +35,25 @@ def some_matrix(
     return sparse.from_triplets(i[mine], j[mine], values[mine], (rows, columns)), whole
 
 
+@contextlib.contextmanager
+def put_from(least: int) -> Iterator[None]:
+    """Let owners put entries from so many on; matrices that are multiplied here for the first time keep that."""
+    kept = _entries.LEAST
+    _entries.LEAST = least
+    try:
+        yield
+    finally:
+        _entries.LEAST = kept
+
+
 @check
 def products_are_those_of_dense_matrices(rng: random.Random) -> None:
     rows, columns = rng.randint(1, 30), rng.randint(1, 30)
-    _entries.LEAST = rng.choice([0, 1 << 16])
+    with put_from(rng.choice([0, 1 << 16])):
+        multiply_vectors(rng, rows, columns)
+
+
+def multiply_vectors(rng: random.Random, rows: int, columns: int) -> None:
     a, whole = some_matrix(rng, rows, columns)
     v = np.arange(columns).astype(rng.choice(["f8", "i8"]))
     x = arrays.from_array(v, halo=1 if columns >= atoll.n_pes() else 0)
@@ -71,22 +88,42 @@ def entries_that_owners_put_are_those_that_are_read(rng: random.Random) -> None:
     n = rng.randint(1, 40)
     a, whole = some_matrix(rng, n, n, "f8")
     b = a * 1.0  # the same rows, and a plan of its own
-    kept = _entries.LEAST
     vectors = [
         arrays.from_array(np.cos(np.arange(n) + i).astype(dtype)) for i in range(3) for dtype in ("f8", "f4")
     ]
-    try:
-        _entries.LEAST = 0
+    with put_from(0):
         put = [a @ x for x in vectors]
-        _entries.LEAST = kept
+    with put_from(1 << 16):
         read = [b @ x for x in vectors]
-    finally:
-        _entries.LEAST = kept
     assert a._entries is not None and b._entries is not None
-    assert not a._entries._reads  # and b reads, where loads reach all PEs
+    assert b._entries._reads and not a._entries._reads
     for one, other in zip(put, read, strict=True):
         assert one.to_numpy().tobytes() == other.to_numpy().tobytes()
     np.testing.assert_allclose(put[0].to_numpy(), whole @ np.cos(np.arange(n)), atol=1e-9)
+
+
+@check
+def a_product_without_memory_harms_no_later_one(rng: random.Random) -> None:
+    n = rng.randint(2, 20)
+    a, whole = some_matrix(rng, n, n, "f8")
+    x, y = arrays.arange(n, dtype="f8"), arrays.arange(n, dtype="f4")
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise atoll.OutOfMemory("no memory is left")
+
+    def multiply(x: arrays.DistArray) -> None:
+        equal((a @ x).to_numpy(), whole @ np.arange(n))
+
+    kept = _entries.allocate
+    with put_from(0):
+        multiply(x)
+        try:
+            _entries.allocate = refuse
+            refused([(lambda: a @ y, "no memory is left")])
+        finally:
+            _entries.allocate = kept
+        for each in (x, y, x):
+            multiply(each)
 
 
 @check
