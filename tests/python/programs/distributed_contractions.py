@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import string
 import sys
@@ -70,6 +71,30 @@ def axes_are_contracted(rng: random.Random) -> None:
     same(np.linalg.vecdot(z, z), np.linalg.vecdot(w, w))
 
 
+@check
+def vectors_lie_along_an_axis_of_each_operand(rng: random.Random) -> None:
+    dtype = rng.choice(["?", "i1", "f4", "c8"])
+    a, x = made(rng, (3, 4), dtype)
+    cases: list[tuple[tuple[int, ...], int]] = [
+        *(((3,), 0), ((3, 2, 4), 0), ((2, 4, 3), 1), ((5, 3, 4), -1), ((5, 3, 4), -2), ((3, 4), 1))
+    ]
+    for shape, axis in cases:
+        y = (np.arange(math.prod(shape)) * 11 % 200 - 100).reshape(shape).astype(dtype)
+        # An operand of NumPy does not make the result larger than the distributed one.
+        one, other = (a, y) if y.ndim < x.ndim else (x, arrays.from_array(y))
+        same(np.vecdot(one, other, axis=axis), np.vecdot(x, y, axis=axis))
+        same(np.vecdot(other, one, axis=axis), np.vecdot(y, x, axis=axis))
+    refused(
+        [
+            (
+                lambda: np.vecdot(a, np.ones((3, 1), dtype)),
+                "shapes (3, 4) and (3, 1), axis -1; vectors of different lengths",
+            ),
+            (lambda: np.vecdot(a, np.ones(3), axis=1), "vecdot: axis 1 is out of bounds"),
+        ]
+    )
+
+
 FORMS = """ij->ji ij->i ij-> ij->ij ijk->kj ij,jk->ik ij,jk->ki ij,jk i,i-> i,i->i i,j->ij i,j->ji ij,ij-> ij,ij->j ij,ij->ij
 ij,j->ij ij,j->i ij,i->ij ij,ji->i bij,bjk->bik bij,bjk->ikb bij,bjk->bk bij,bjk-> bij,bj->bi bij,bij->b ijk,kl->ijl
 ijk,jil->kl ij,kl->ijkl i,ij,j-> ij,jk,kl->il b,bij,bj->bi ijk,j->ik"""
@@ -87,6 +112,26 @@ def einsum_is_numpys(rng: random.Random) -> None:
             at = rng.randrange(len(pairs))
             mixed = [whole[i] if i == at else each for i, each in enumerate(given)]
             same(np.einsum(form, *mixed, optimize=True), np.einsum(form, *whole))
+
+
+@check
+def einsum_computes_in_the_dtype_of_all_operands(rng: random.Random) -> None:
+    """Sums and products of the narrow operands alone are larger than their dtypes have numbers for."""
+    size = lengths(rng, string.ascii_lowercase)
+    for form in ("ij,jk,kl->il", "ij,ij,i->i", "i,i,i->i", "i,j,k->ijk", "ij,kl->ik", "bij,bjk,b->bik", "ij,j", "ij->i"):
+        groups = form.split("->")[0].split(",")
+        dtypes = [rng.choice(["?", "i1", "f4", "i8"]) for _ in groups]
+        wholes = [
+            (np.arange(math.prod(size[each] for each in group)) * 37 % 121 - 20)
+            .reshape([size[each] for each in group])
+            .astype(dtype)
+            for group, dtype in zip(groups, dtypes, strict=True)
+        ]
+        given: list[Any] = [arrays.from_array(x) for x in wholes]
+        if len(given) > 1 and rng.random() < 0.5:
+            at = rng.randrange(len(given))
+            given[at] = wholes[at]
+        same(np.einsum(form, *given), np.einsum(form, *wholes))
 
 
 @check

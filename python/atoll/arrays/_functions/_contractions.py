@@ -13,6 +13,7 @@ import atoll
 
 from .._compared import collective
 from .._layout import is_one, listed
+from .._libraries import on_host
 from .._settings import mixed
 from . import _products
 from ._products import matmul
@@ -59,9 +60,29 @@ def tensordot(a: Any, b: Any, axes: Axes = 2) -> Any:
 
 @collective(on_gpus=True)
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
-    """Return the products of vectors along an axis, the first ones conjugated. Collective; the same on every PE."""
-    products = np.multiply(np.conj(x1), x2)
-    return products.sum(axis=axis, dtype=products.dtype)
+    """Return the products of vectors along an axis of each operand, the first ones conjugated.
+
+    Collective; the same on every PE. The other axes broadcast; those of the vectors do not.
+    """
+    from .._array import DistArray
+
+    given = [x if isinstance(x, DistArray) else np.asarray(on_host(x)) for x in (x1, x2)]
+    first, second = (_number("vecdot", x, axis) for x in given)
+    a, b = given
+    if a.shape[first] != b.shape[second]:
+        raise atoll.ShapeMismatch(
+            f"vecdot: shapes {a.shape} and {b.shape}, axis {axis}; vectors of different lengths."
+        )
+    place = first - a.ndim
+    if place != second - b.ndim:
+        a, b = (_with_last(x, at) for x, at in ((a, first), (b, second)))
+        place = -1
+    products = np.multiply(np.conj(a) if a.dtype.kind == "c" else a, b)
+    return products.sum(axis=place, dtype=products.dtype)
+
+
+def _with_last(x: Any, axis: int) -> Any:
+    return _permuted(x, [*(each for each in range(x.ndim) if each != axis), axis])
 
 
 def _pairs(a: Any, b: Any, axes: Any) -> tuple[list[int], list[int]]:
@@ -74,7 +95,7 @@ def _pairs(a: Any, b: Any, axes: Any) -> tuple[list[int], list[int]]:
         given = [listed(each) for each in axes]
     if len(given) != 2 or len(given[0]) != len(given[1]):
         raise ValueError(f"tensordot: axes are {axes}; expected a number, or as many axes of a as of b.")
-    first, second = ([_number(x, axis) for axis in each] for x, each in zip((a, b), given, strict=True))
+    first, second = ([_number("tensordot", x, axis) for axis in each] for x, each in zip((a, b), given, strict=True))
     if len(set(first)) != len(first) or len(set(second)) != len(second):
         raise ValueError(f"tensordot: axes are {axes}; one is named twice.")
     if any(a.shape[i] != b.shape[j] for i, j in zip(first, second, strict=True)):
@@ -84,9 +105,9 @@ def _pairs(a: Any, b: Any, axes: Any) -> tuple[list[int], list[int]]:
     return first, second
 
 
-def _number(x: Any, axis: int) -> int:
+def _number(name: str, x: Any, axis: int) -> int:
     if not -x.ndim <= axis < x.ndim:
-        raise IndexError(f"tensordot: axis {axis} is out of bounds for an array of {x.ndim} axes.")
+        raise IndexError(f"{name}: axis {axis} is out of bounds for an array of {x.ndim} axes.")
     return operator.index(axis) % int(x.ndim)
 
 
@@ -154,11 +175,12 @@ def einsum(operands: Sequence[Any]) -> Any:
     subscripts, *given = operands
     values = [x if isinstance(x, DistArray) else np.asarray(x) for x in given]
     inputs, output = _subscripts(subscripts, values)
+    dtype = np.result_type(*(x.dtype for x in values))
     labels, value = inputs[0], values[0]
     for number in range(1, len(values)):
         later = output + "".join(inputs[number + 1 :])
-        labels, value = _multiplied(labels, value, inputs[number], values[number], later)
-    labels, value = _summed(labels, value, output)
+        labels, value = _multiplied(labels, value, inputs[number], values[number], later, dtype)
+    labels, value = _summed(labels, value, output, dtype)
     if not labels:
         return value
     found = _permuted(value, [labels.index(label) for label in output])
@@ -203,18 +225,22 @@ def _subscripts(subscripts: Any, values: Sequence[Any]) -> tuple[list[str], str]
     return inputs, output
 
 
-def _summed(labels: str, value: Any, kept: str) -> tuple[str, Any]:
-    """Return the labels and the array after sums over the axes that are not needed."""
+def _summed(labels: str, value: Any, kept: str, dtype: np.dtype[Any]) -> tuple[str, Any]:
+    """Return the labels and the array after sums, in a dtype, over the axes that are not needed."""
     axes = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     if not axes:
         return labels, value
-    return "".join(label for label in labels if label in kept), value.sum(axis=axes, dtype=value.dtype)
+    return "".join(label for label in labels if label in kept), value.sum(axis=axes, dtype=dtype)
 
 
-def _multiplied(first: str, a: Any, second: str, b: Any, later: str) -> tuple[str, Any]:
-    """Return the product of two arrays, summed over labels that do not occur later."""
-    first, a = _summed(first, a, second + later)
-    second, b = _summed(second, b, first + later)
+def _multiplied(
+    first: str, a: Any, second: str, b: Any, later: str, dtype: np.dtype[Any]
+) -> tuple[str, Any]:
+    """Return the product of two arrays in the dtype of all operands, summed over labels that do not occur later."""
+    first, a = _summed(first, a, second + later, dtype)
+    second, b = _summed(second, b, first + later, dtype)
+    if np.result_type(a.dtype, b.dtype) != dtype:  # a third operand has it
+        a = a.astype(dtype)
     if not (hasattr(a, "_layout") or hasattr(b, "_layout")):  # sums, the same on every PE
         labels = "".join(label for label in dict.fromkeys(first + second) if label in later)
         return labels, np.einsum(f"{first},{second}->{labels}", a, b)
@@ -230,7 +256,7 @@ def _multiplied(first: str, a: Any, second: str, b: Any, later: str) -> tuple[st
         return order, _elementwise(x, y)
     if not rows and not columns:
         other = _permuted(b, [second.index(label) for label in first])
-        return ("", _inner(a, other)) if not stack else _summed(first, _elementwise(a, other), "".join(stack))
+        return ("", _inner(a, other)) if not stack else _summed(first, _elementwise(a, other), "".join(stack), dtype)
     labels = "".join(stack + rows + columns)
     if not stack:
         return labels, tensordot(
