@@ -46,7 +46,8 @@ def fftn(
 ) -> DistArray:
     """Return the transform along several axes, by default all.
 
-    Collective. At most two parts are in memory beside `x` and the result.
+    Collective. Of two axes or more, up to two parts and a few slabs are in memory beside `x`, at last the result and
+    one part. In slabs it is up to four parts if a length changes, or SciPy is not installed.
 
     Parameters
     ----------

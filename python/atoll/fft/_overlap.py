@@ -29,12 +29,15 @@ Array = np.ndarray[Any, Any]
 LEAST = 1 << 25  # bytes of a part from which on it goes in slabs; smaller ones gain nothing
 SLAB = 1 << 23  # bytes of a slab; smaller ones cost more calls than their stay in the cache saves
 ITEM = 16  # bytes of an element, for these two
+MOST_PES = 32  # a PE looks at every other one for each slab: its work in Python grows as the square of the PEs
 SHORTEST = 32  # elements of a slab along the last axis: shorter runs make slow copies
 
 
 def suits(x: DistArray, turns: Sequence[Turn]) -> bool:
-    """True for redistributions between blocks of all PEs, large enough, on hosts."""
+    """True for redistributions between blocks of all PEs, not too many, large enough, on hosts."""
     if len(turns) < 2 or x._library is not _libraries.HOST or _current.team() != atoll.WORLD:
+        return False
+    if _current.n_pes() > MOST_PES:
         return False
     every = [its for turn in turns for its in (turn.before, turn.after)]
     if min(math.prod(its.shape) for its in every) * ITEM < LEAST * _current.n_pes():
@@ -125,21 +128,23 @@ def run(x: DistArray, turns: Sequence[Turn]) -> tuple[Array, DistArray | None]:
     part, is_own = x.local, False
     arriving: Move | None = None
     dtypes = _dtypes(x, turns)
-    for number, turn in enumerate(turns):
-        leaving = _move(turns, number, dtypes) if number + 1 < len(turns) else None
-        part = _turn(turn, part, is_own, arriving, leaving)
-        is_own, arriving = True, leaving or arriving
+    for number, turn in enumerate(turns[:-1]):
+        leaving = _move(turns, number, dtypes)
+        _turn(turn, part, is_own, arriving, leaving)
+        # The part before is dropped here, so that the next allocation frees it.
+        part, is_own, arriving = leaving.made.local, True, leaving
     assert arriving is not None
     last = turns[-1]
+    part = _turn(last, part, is_own, arriving, None)
     return part, arriving.made if len(last.work) == 1 and _is_in_place(last, arriving) else None
 
 
 def _dtypes(x: DistArray, turns: Sequence[Turn]) -> list[np.dtype[Any]]:
-    """Return the dtypes of the elements after each turn."""
+    """Return the dtypes of the elements after each turn, by transforms of no line."""
     found, dtype = [], x.dtype
     for turn in turns:
         for work in turn.work:
-            shape = [1] * x.ndim
+            shape = [0] * x.ndim
             shape[work.axis] = turn.before.shape[work.axis]
             dtype = work.apply(np.zeros(shape, dtype), work.axis, True).dtype
         found.append(dtype)

@@ -51,14 +51,14 @@ class Turn:
 def run(x: DistArray, stages: Sequence[Stage], transposed: bool) -> DistArray:
     """Return the transform of an array; in its distribution, or, if `transposed`, in that of the last step.
 
-    Collective. At most two parts and the result are in memory beside `x` at one time.
+    Collective. For memory see `fftn`.
     """
     turns = _turns(x._layout.without_halo(), stages)
     its = turns[-1].after
     then = its if transposed else _restored(x, its)
     if _overlap.suits(x, turns):
         part, made = _overlap.run(x, turns)
-        if made is not None and transposed:
+        if made is not None and its.same_distribution(then):
             _current.barrier()
             return made
     else:

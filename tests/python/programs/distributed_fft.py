@@ -15,7 +15,7 @@ if "without-scipy" in sys.argv:
 
 from atoll import arrays, fft
 from atoll.arrays import DistArray, _grids
-from atoll.fft import _line, _overlap
+from atoll.fft import _line, _overlap, _plan
 
 NORMS = [None, "backward", "ortho", "forward"]
 
@@ -100,6 +100,20 @@ def slabs_have_the_bits_of_whole_parts(rng: random.Random) -> None:
     whole, slabs = found
     assert whole._layout == slabs._layout and whole.dtype == slabs.dtype
     assert whole.to_numpy().tobytes() == slabs.to_numpy().tobytes()
+
+
+@check
+def many_pes_take_whole_parts(rng: random.Random) -> None:
+    n, kept = atoll.n_pes(), (_overlap.LEAST, _overlap.MOST_PES)
+    a = arrays.ones((n, n), dist=["block", "whole"])
+    turns = _plan._turns(a._layout, [_plan.Stage([0, 1], [n, n], lambda part, *_: part, True)])
+    try:
+        _overlap.LEAST = 0
+        assert _overlap.suits(a, turns) == (n > 1)
+        _overlap.MOST_PES = n - 1
+        assert not _overlap.suits(a, turns)
+    finally:
+        _overlap.LEAST, _overlap.MOST_PES = kept
 
 
 @check
