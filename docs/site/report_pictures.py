@@ -16,12 +16,12 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# Page, program, PEs, and options of the run. A program that hangs ends by its time-out.
+# Page, program, PEs, options of the run, and its status. A program that hangs ends by its time-out.
 PICTURES = [
-    ("slow", "stencil", 4, []),
-    ("slow", "hot", 4, []),
-    ("hangs", "locks", 2, ["--timeout", "3"]),
-    ("hangs", "mismatch", 4, []),
+    ("slow", "stencil", 4, [], 0),
+    ("slow", "hot", 4, [], 0),
+    ("hangs", "locks", 2, ["--timeout", "3"], 124),
+    ("hangs", "mismatch", 4, [], 1),
 ]
 
 
@@ -34,15 +34,18 @@ def program(page: str, name: str) -> str:
     return found[1]
 
 
-def draw(page: str, name: str, pes: int, options: list[str], folder: Path) -> None:
+def draw(page: str, name: str, pes: int, options: list[str], status: int, folder: Path) -> None:
     """Run a program with a trace, and draw its report."""
     launcher = str(Path(sys.executable).with_name("atoll"))
     with tempfile.TemporaryDirectory() as place:
         path, trace = Path(place) / f"{name}.py", Path(place) / f"{name}.pftrace"
         path.write_text(program(page, name), encoding="utf-8")
         run = [launcher, "run", "-n", str(pes), *options, "--trace", str(trace), sys.executable, str(path)]
-        # Those that show an error end with a status other than 0.
-        subprocess.run(run, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
+        done = subprocess.run(run, check=False, capture_output=True, text=True, timeout=120)
+        if done.returncode != status:
+            raise SystemExit(
+                f"{name}.py ended with status {done.returncode} in place of {status}, so no picture was drawn:\n{done.stderr}"
+            )
         picture = str(folder / f"report-{name}.svg")
         subprocess.run([launcher, "report", str(trace), "--picture", picture], check=True)
 
@@ -50,8 +53,8 @@ def draw(page: str, name: str, pes: int, options: list[str], folder: Path) -> No
 def main() -> None:
     """Draw all of them."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs/images"
-    for page, name, pes, options in PICTURES:
-        draw(page, name, pes, options, folder)
+    for page, name, pes, options, status in PICTURES:
+        draw(page, name, pes, options, status, folder)
 
 
 if __name__ == "__main__":
