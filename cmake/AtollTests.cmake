@@ -108,8 +108,10 @@ foreach(_folder IN LISTS _folders)
     add_executable(${_target} ${_sources})
     target_link_libraries(${_target} PRIVATE atoll_test_support GTest::gtest)
     if(_name STREQUAL cli)
-        target_sources(${_target} PRIVATE "${PROJECT_SOURCE_DIR}/src/cli/hosts/trace_receiver.cpp"
-                                          "${PROJECT_SOURCE_DIR}/src/cli/hosts/trace_wire.cpp")
+        set(_tested_sources hosts/trace_receiver.cpp hosts/trace_wire.cpp trace/in_flight.cpp trace/job_trace.cpp
+                            trace/kernel_tracks.cpp trace/word_flows.cpp)
+        list(TRANSFORM _tested_sources PREPEND "${PROJECT_SOURCE_DIR}/src/cli/")
+        target_sources(${_target} PRIVATE ${_tested_sources})
     endif()
     if("${_name}" IN_LIST ATOLL_SUITE_FOLDERS)
         target_sources(${_target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/main/suites.cpp")

@@ -3,6 +3,7 @@
 #include "calls/enums.hpp"
 #include "calls/registry.hpp"
 #include "core/context/update_notes.hpp"
+#include "core/team/context_state.hpp"
 #include "gpu/stream_cache.hpp"
 #include "operations/notes.hpp"
 #include "pool/pool.hpp"
@@ -125,6 +126,7 @@ template <Spec& S> PyObject* put_signal_body(const Arguments<10>& a) {
     atl::detail::Measured measured =
         measure_move(ctx, blocking ? "put_signal" : "put_signal_nbi", size_of(dst) * item_bytes(dst), pe);
     measured.set_subject(word, value);
+    if (!blocking) core::note_context(measured, ctx.state());
     put_strided(ctx, {dst, extent, PyArray_BYTES(src), near.of, pe});
     ctx.fence();
     ctx.put_signal_bytes(nullptr, nullptr, 0, word, value, op, pe);

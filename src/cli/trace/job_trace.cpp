@@ -185,31 +185,6 @@ void add_messages(const JobTrace& trace, std::vector<Flow>& flows, std::string_v
     }
 }
 
-/// The release that each acquisition of a lock waited for: the last one during its wait.
-void add_locks(const JobTrace& trace, std::vector<Flow>& flows) {
-    Index<std::uint64_t> releases, acquisitions;  // by place
-    each_event(trace, [&](EventId id, const LoggedEvent& event) {
-        const std::string_view name = common::operation_name(event.operation);
-        if (event.kind != EventKind::move) return;
-        if (name == "Lock.release" || name == "clear_lock" || name == "Lock::unlock")
-            releases[event.place].push_back(id);
-        if (name == "Lock.acquire" || name == "set_lock" || name == "Lock::lock")
-            acquisitions[event.place].push_back(id);
-    });
-    sort_by_begin(trace, releases);
-    for (const auto& [place, of_lock] : acquisitions) {
-        const std::vector<EventId>& all = releases[place];
-        for (const EventId id : of_lock) {
-            const LoggedEvent& event = trace.event(id);
-            const auto after = std::upper_bound(
-                all.begin(), all.end(), event.ended,
-                [&](std::uint64_t time, EventId release) { return time < trace.event(release).began; });
-            if (after == all.begin() || trace.event(*std::prev(after)).began < event.began) continue;
-            if (std::prev(after)->pe != id.pe) flows.push_back({*std::prev(after), id});
-        }
-    }
-}
-
 }  // namespace
 
 std::vector<Meeting> meetings_of(const JobTrace& trace) {
@@ -237,7 +212,6 @@ std::vector<Flow> flows_of(const JobTrace& trace) {
     std::vector<Flow> flows = messages_of(trace);
     for (const WordFlow& flow : word_flows_of(trace))
         if (!flow.from.in_kernel && !flow.to.in_kernel) flows.push_back({flow.from.id, flow.to.id});
-    add_locks(trace, flows);
     return flows;
 }
 

@@ -43,9 +43,8 @@ class Writer {
   public:
     Writer(const JobTrace& trace, std::FILE* file)
         : trace_(trace), file_(file), meetings_(meetings_of(trace)) {
-        for (const Flow& flow : flows_of(trace)) add_flow({flow.from, false}, {flow.to, false});
-        for (const WordFlow& flow : word_flows_of(trace))
-            if (flow.from.in_kernel || flow.to.in_kernel) add_flow(flow.from, flow.to);
+        for (const Flow& flow : messages_of(trace)) add_flow({flow.from, false}, {flow.to, false});
+        for (const WordFlow& flow : word_flows_of(trace)) add_flow(flow.from, flow.to);
         for (const Meeting& meeting : meetings_)
             for (const EventId member : meeting.members) arrivals_[member] = &meeting;
     }

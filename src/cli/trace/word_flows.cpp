@@ -8,6 +8,7 @@
 namespace atl::cli {
 
 using common::EventKind;
+using common::EventState;
 using common::LoggedEvent;
 
 namespace {
@@ -15,8 +16,9 @@ namespace {
 /// True for a wait for one word. Place 0 is the first word of the heap.
 bool is_word_wait(const LoggedEvent& event) {
     const std::string_view name = common::operation_name(event.operation);
-    return event.kind == EventKind::move && (name == "wait_until" || name == "signal_wait_until" ||
-                                             name == "signal_wait" || name == "signal_consume");
+    return event.kind == EventKind::move && event.state == EventState::ended &&
+           (name == "wait_until" || name == "signal_wait_until" || name == "signal_wait" ||
+            name == "signal_consume");
 }
 
 /// True for an operation that changes the word at `place` of its peer.
@@ -28,7 +30,14 @@ bool sets_word(const LoggedEvent& event) {
            (name.starts_with("atomic_") && name != "atomic_fetch");
 }
 
-/// A setter of a word, or a wait for it.
+/// An acquisition of a lock. One that timed out or failed was woken by nobody.
+bool acquires_lock(const LoggedEvent& event) {
+    const std::string_view name = common::operation_name(event.operation);
+    return event.kind == EventKind::move && event.state == EventState::ended &&
+           (name == "Lock.acquire" || name == "set_lock" || name == "Lock::lock");
+}
+
+/// A setter of a word, or a wait for it. Of a lock a release, or an acquisition.
 struct Access {
     FlowEnd end;
     std::uint64_t began = 0, ended = 0;
@@ -58,6 +67,21 @@ Words words_of(const JobTrace& trace) {
         }
     }
     return words;
+}
+
+/// By place.
+using Locks = std::map<std::uint64_t, Word>;
+
+Locks locks_of(const JobTrace& trace) {
+    Locks locks;
+    for (std::size_t p = 0; p < trace.pes.size(); ++p)
+        for (std::size_t e = 0; e < trace.pes[p].log.events.size(); ++e) {
+            const LoggedEvent& event = trace.event({p, e});
+            const Access access{{{p, e}, false}, event.began, event.ended};
+            if (acquires_lock(event)) locks[event.place].waits.push_back(access);
+            if (releases_lock(event)) locks[event.place].setters.push_back(access);
+        }
+    return locks;
 }
 
 /// Bound of the error between the clocks of two events.
@@ -94,12 +118,30 @@ void add_waits(const JobTrace& trace, Word& word, std::vector<WordFlow>& flows) 
     }
 }
 
+/// Finds the release that each acquisition waited for. A release before the acquisition kept nobody waiting.
+void add_locks(const JobTrace& trace, std::vector<WordFlow>& flows) {
+    std::vector<WordFlow> found;
+    Locks locks = locks_of(trace);
+    for (auto& [place, lock] : locks) add_waits(trace, lock, found);
+    for (const WordFlow& flow : found)
+        if (flow.from.id.pe != flow.to.id.pe &&
+            trace.event(flow.from.id).began >= trace.event(flow.to.id).began)
+            flows.push_back(flow);
+}
+
 }  // namespace
+
+bool releases_lock(const LoggedEvent& event) {
+    const std::string_view name = common::operation_name(event.operation);
+    return event.kind == EventKind::move && event.state == EventState::ended &&
+           (name == "Lock.release" || name == "clear_lock" || name == "Lock::unlock");
+}
 
 std::vector<WordFlow> word_flows_of(const JobTrace& trace) {
     std::vector<WordFlow> flows;
     Words words = words_of(trace);
     for (auto& [key, word] : words) add_waits(trace, word, flows);
+    add_locks(trace, flows);
     return flows;
 }
 

@@ -1,4 +1,4 @@
-// Waits for words, and the operations that ended them, on hosts and inside kernels.
+// Waits for words and locks, and the operations that ended them, on hosts and inside kernels.
 #pragma once
 
 #include "cli/trace/job_trace.hpp"
@@ -15,6 +15,9 @@ struct FlowEnd {
 struct WordFlow {
     FlowEnd from, to;
 };
+/// True for a release of a lock, which completes the default context of the world team.
+bool releases_lock(const common::LoggedEvent& event);
+
 std::vector<WordFlow> word_flows_of(const JobTrace& trace);
 
 }  // namespace atl::cli

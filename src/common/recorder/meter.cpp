@@ -52,7 +52,6 @@ void Meter::add(const Ended& call) noexcept {
 }
 
 void Meter::log_call(LoggedEvent event, const Ended& call, ThreadPlace& place) const noexcept {
-    event.state = EventState::ended;
     event.operation = call.operation;
     event.bytes = call.bytes;
     event.ended = event.began + call.ticks;

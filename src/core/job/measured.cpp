@@ -36,6 +36,10 @@ std::uint64_t logged_place(const core::JobState& job, const void* object) noexce
     return common::device_place | device->offset_of(object);
 }
 
+/// Exceptions in flight as this thread's measured call began: more at its end tell that it failed. A thread
+/// has one measured call at a time.
+thread_local int exceptions = 0;
+
 /// Moves of at least this size take longer than two looks at the clock.
 constexpr std::size_t timed_bytes = 16384;
 
@@ -57,6 +61,7 @@ void Measured::begin(const core::JobState& job, Kind kind, const char* operation
     began_ = waited_ = 0;
     weight_ = 1;
     peer_ = world_pe;
+    if (kind != Kind::move) exceptions = std::uncaught_exceptions();
     operation_ = number_of(operation);
     if (kind == Kind::move && bytes < timed_bytes && meter->log() == nullptr)
         weight_ = meter->weight_of_next(operation_);
@@ -78,6 +83,8 @@ void Measured::end() noexcept {
     if (meter_->log() != nullptr) {
         common::LoggedEvent event;
         event.kind = common::EventKind::move;
+        if (kind_ != Kind::move && std::uncaught_exceptions() > exceptions)
+            event.state = common::EventState::failed;
         event.peer = peer_;
         event.team = team_;
         event.call = context_;
