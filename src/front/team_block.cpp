@@ -23,7 +23,8 @@ void TeamBlock::free() {
     if (address_ == nullptr) return;
     const std::shared_ptr<core::JobState> job = job_.lock();
     if (!span_ || !job) {  // the first throws an error if the job has been finalized
-        if (job) team_.context().quiet();
+        // free completes the world team's puts itself.
+        if (job && &team_.state() != &job->world_state()) team_.context().quiet();
         Job(job).free(address_);
     } else {
         team_.barrier();

@@ -134,18 +134,31 @@ ONE_SIDED = """
     atoll.signal_wait_until(s, ">=", 1)
     atoll.barrier_all()
     other.quiet()
+    atoll.put_signal_nbi(x[::8], np.ones(8), s, 2, pe=right)
+    atoll.signal_wait_until(s, ">=", 2)
     atoll.iput(x, np.ones(64), 2, 1, 8, right)
     for name, arguments in (("add", (1,)), ("fetch_add", (1,)), ("compare_swap", (5, 6)), ("set", (0,))):
         getattr(atoll, "atomic_" + name)(w, *arguments, right)
     atoll.barrier_all()
     if me == 0:
-        with lock:
-            atoll.p(w, 7, 1)
-            time.sleep(0.05)
+        lock.acquire()
+        atoll.p(w, 7, 1)
+        atoll.wait_until(w, "==", 8)
+        time.sleep(0.5)  # PE 1 acquires now
     else:
         atoll.wait_until(w, "==", 7)
-        with lock:
+        try:
+            lock.acquire(timeout=0.01)
+        except atoll.Error:
             pass
+        else:
+            sys.exit("the lock was free")
+        atoll.p(w, 8, 0)
+        lock.acquire()
+    atoll.put_nbi(x, np.ones(64), right)
+    lock.release()
+    atoll.put_nbi(x[:8], np.ones(8), right, ctx=other)
+    atoll.WORLD.split(color=0).destroy()
     y = atoll.zeros(4)
     atoll.free(y)
     atoll.finalize()
@@ -163,9 +176,9 @@ def one_sided(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_one_sided_calls_have_their_peer_their_bytes_and_their_place(one_sided: Path) -> None:
     trace = Decoded(one_sided)
     expected = {
-        "put_nbi": (4, {64, 512}), "get_nbi": (2, {512}), "put_signal_nbi": (2, {512}), "iput": (2, {64}),
+        "put_nbi": (8, {64, 512}), "get_nbi": (2, {512}), "put_signal_nbi": (4, {64, 512}), "iput": (2, {64}),
         "atomic_add": (2, {8}), "atomic_fetch_add": (2, {8}), "atomic_compare_swap": (2, {8}), "atomic_set": (2, {8}),
-        "Lock.acquire": (2, {8}), "Lock.release": (2, {8}),
+        "Lock.acquire": (3, {8}), "Lock.release": (2, {8}),
     }  # fmt: skip
     for name, (count, sizes) in expected.items():
         found = trace.named(name)
@@ -178,8 +191,9 @@ def test_one_sided_calls_have_their_peer_their_bytes_and_their_place(one_sided: 
 def test_bytes_are_in_flight_until_their_context_is_quiet(one_sided: Path) -> None:
     trace = Decoded(one_sided)
     flights = [values for track, values in trace.counters.items() if trace.titles[track] == "bytes in flight"]
-    # Two puts and a get; quiet of the default context; a put that the barrier completes; quiet of the other one.
-    assert flights == [[512, 576, 1088, 64, 576, 64, 0]] * 2
+    # Two puts and a get; quiet of the default context; a put that the barrier completes; quiet of the other one. Then
+    # a strided put until a barrier, a put until the lock's release, and one on the other context until finalize.
+    assert flights == [[512, 576, 1088, 64, 576, 64, 0, 64, 0, 512, 0, 64, 0]] * 2
 
 
 def test_the_end_of_a_lock_leads_to_the_wait_for_it(one_sided: Path) -> None:
@@ -189,6 +203,9 @@ def test_the_end_of_a_lock_leads_to_the_wait_for_it(one_sided: Path) -> None:
     assert [(trace.pe(starts[flow].track), trace.pe(trace.woken[flow][1])) for flow in released] == [
         ("PE 0", "PE 1")
     ]
+    of_pe_1 = [one for one in trace.named("Lock.acquire") if trace.pe(one.track) == "PE 1"]
+    failed, woken = sorted(of_pe_1, key=lambda one: one.begin)
+    assert failed.notes["state"] == 3 and woken.notes["state"] == 2
 
 
 def test_calls_of_several_meetings_are_one_slice(one_sided: Path) -> None:
@@ -196,6 +213,8 @@ def test_calls_of_several_meetings_are_one_slice(one_sided: Path) -> None:
     calls = {"init": 1, "allocate": 5, "free": 1, "finalize": 1, "sync": 0, "barrier": 2}
     for name, count in calls.items():
         assert len([one for one in trace.named(name) if "call" in one.notes]) == 2 * count, name
+    assert len(trace.named("team_destroy")) == 2
+    assert len(trace.named("quiet")) == 4  # the program's own
 
 
 def test_collectives_that_do_not_block_are_slices_from_start_to_end(traced: Path) -> None:

@@ -104,10 +104,13 @@ void TeamState::destroy() {
         throw Error(ErrorCode::invalid_argument,
                     (number_ == 0 ? "The world team" : "A predefined team") +
                         std::string(" cannot be destroyed; it ends with the job."));
-    context_.quiet();
-    if (twin_) twin_->complete();
-    complete();
-    sync("team_destroy");
+    {  // one call in statistics and traces
+        const Meetings::Within within(meetings_, "team_destroy");
+        context_.quiet();
+        if (twin_) twin_->complete();
+        complete();
+        sync("team_destroy");
+    }
     destroyed_ = true;
     if (StreamServices* services = base_.devices().services()) services->end_team(*this);
     base_.devices().release_kernels(*this);
