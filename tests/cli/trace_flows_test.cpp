@@ -32,7 +32,7 @@ LoggedEvent failed(LoggedEvent event) {
     return event;
 }
 
-/// Every PE is on a host of its own.
+/// Every PE is on a separate host.
 JobTrace trace_of(std::initializer_list<std::vector<LoggedEvent>> pes, double clock_error_us = 0) {
     JobTrace trace;
     trace.clock_error_us = clock_error_us;

@@ -30,7 +30,7 @@ bool sets_word(const LoggedEvent& event) {
            (name.starts_with("atomic_") && name != "atomic_fetch");
 }
 
-/// An acquisition of a lock. One that timed out or failed was woken by nobody.
+/// An acquisition of a lock. No release woke one that timed out or failed.
 bool acquires_lock(const LoggedEvent& event) {
     const std::string_view name = common::operation_name(event.operation);
     return event.kind == EventKind::move && event.state == EventState::ended &&
@@ -118,7 +118,7 @@ void add_waits(const JobTrace& trace, Word& word, std::vector<WordFlow>& flows) 
     }
 }
 
-/// Finds the release that each acquisition waited for. A release before the acquisition kept nobody waiting.
+/// Finds the release that each acquisition waited for. No acquisition waited for a release before it.
 void add_locks(const JobTrace& trace, std::vector<WordFlow>& flows) {
     std::vector<WordFlow> found;
     Locks locks = locks_of(trace);
