@@ -61,7 +61,7 @@ void Measured::begin(const core::JobState& job, Kind kind, const char* operation
     began_ = waited_ = 0;
     weight_ = 1;
     peer_ = world_pe;
-    if (kind != Kind::move) exceptions = std::uncaught_exceptions();
+    if (kind != Kind::move && meter->log() != nullptr) exceptions = std::uncaught_exceptions();
     operation_ = number_of(operation);
     if (kind == Kind::move && bytes < timed_bytes && meter->log() == nullptr)
         weight_ = meter->weight_of_next(operation_);
