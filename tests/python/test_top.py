@@ -174,7 +174,8 @@ def test_pes_of_another_launcher(tmp_path: Path) -> None:
             [launcher(), "stacks", str(pes[1].pid)], capture_output=True, text=True, check=True
         )
         assert re.match(
-            r"PE 0 is in its own code, and PE 1 waits for it in barrier at program.py:\d+", done.stdout
+            r"PE 0 is in its own code at program.py:\d+, and PE 1 waits for it in barrier at program.py:\d+",
+            done.stdout,
         )
         assert re.search(rf"^ +{pes[0].pid} +2 +1 .*program.py$", top(), re.M), "once in the list"
         assert not re.search(rf"^ +{pes[1].pid} ", top(), re.M)

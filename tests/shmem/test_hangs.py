@@ -40,7 +40,7 @@ FAULTS = {
         ),
         "credits": (
             3,
-            r"PE 0,1 wait for each other: .*PE 0 for PE 1 in signal_wait_until at <credits> \(.*found 1, waiting for "
+            r"PE 1 left out an update of PE 0: PE 0 waits in signal_wait_until at <credits> \(.*found 1, waiting for "
             r">= 2, PE 1 last added 1 to it, and updated that of PE 2 too\)",
         ),
         "late": (
