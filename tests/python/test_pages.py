@@ -268,7 +268,7 @@ def test_the_report_shows_the_hot_spot_of_the_page(tmp_path: Path) -> None:
     report = subprocess.run(
         [launcher(), "report", "hot.pftrace"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    shown = text_of("slow").split("## A hot spot")[1].split("mean:\n\n")[1]
+    shown = text_of("slow").split("## A hot spot")[1].split("mean:\n\n")[1].split("\n\n")[0]
     assert textwrap.dedent(shown) in report.stdout, report.stdout
 
 
