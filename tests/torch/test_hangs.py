@@ -141,9 +141,8 @@ def unwatched_report(folder: Path, code: str, heading: str = ALL_WAIT, limit: st
     return lines[at - 1].removeprefix("atoll: ")
 
 
-@pytest.mark.parametrize("fault", ["two groups in another order", "a group that one rank does not make"])
-def test_ranks_without_our_launcher_report_that_all_wait(tmp_path: Path, fault: str) -> None:
-    code, first = STALLS[fault]
+def test_ranks_without_our_launcher_report_that_all_wait(tmp_path: Path) -> None:
+    code, first = STALLS["two groups in another order"]
     line = unwatched_report(tmp_path, code)
     assert re.match(first, line), line
 

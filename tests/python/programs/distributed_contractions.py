@@ -118,7 +118,16 @@ def einsum_is_numpys(rng: random.Random) -> None:
 def einsum_computes_in_the_dtype_of_all_operands(rng: random.Random) -> None:
     """Sums and products of the narrow operands alone are larger than their dtypes have numbers for."""
     size = lengths(rng, string.ascii_lowercase)
-    for form in ("ij,jk,kl->il", "ij,ij,i->i", "i,i,i->i", "i,j,k->ijk", "ij,kl->ik", "bij,bjk,b->bik", "ij,j", "ij->i"):
+    for form in (
+        "ij,jk,kl->il",
+        "ij,ij,i->i",
+        "i,i,i->i",
+        "i,j,k->ijk",
+        "ij,kl->ik",
+        "bij,bjk,b->bik",
+        "ij,j",
+        "ij->i",
+    ):
         groups = form.split("->")[0].split(",")
         dtypes = [rng.choice(["?", "i1", "f4", "i8"]) for _ in groups]
         wholes = [

@@ -95,7 +95,9 @@ def _pairs(a: Any, b: Any, axes: Any) -> tuple[list[int], list[int]]:
         given = [listed(each) for each in axes]
     if len(given) != 2 or len(given[0]) != len(given[1]):
         raise ValueError(f"tensordot: axes are {axes}; expected a number, or as many axes of a as of b.")
-    first, second = ([_number("tensordot", x, axis) for axis in each] for x, each in zip((a, b), given, strict=True))
+    first, second = (
+        [_number("tensordot", x, axis) for axis in each] for x, each in zip((a, b), given, strict=True)
+    )
     if len(set(first)) != len(first) or len(set(second)) != len(second):
         raise ValueError(f"tensordot: axes are {axes}; one is named twice.")
     if any(a.shape[i] != b.shape[j] for i, j in zip(first, second, strict=True)):
@@ -233,9 +235,7 @@ def _summed(labels: str, value: Any, kept: str, dtype: np.dtype[Any]) -> tuple[s
     return "".join(label for label in labels if label in kept), value.sum(axis=axes, dtype=dtype)
 
 
-def _multiplied(
-    first: str, a: Any, second: str, b: Any, later: str, dtype: np.dtype[Any]
-) -> tuple[str, Any]:
+def _multiplied(first: str, a: Any, second: str, b: Any, later: str, dtype: np.dtype[Any]) -> tuple[str, Any]:
     """Return the product of two arrays in the dtype of all operands, summed over labels that do not occur later."""
     first, a = _summed(first, a, second + later, dtype)
     second, b = _summed(second, b, first + later, dtype)
@@ -256,7 +256,11 @@ def _multiplied(
         return order, _elementwise(x, y)
     if not rows and not columns:
         other = _permuted(b, [second.index(label) for label in first])
-        return ("", _inner(a, other)) if not stack else _summed(first, _elementwise(a, other), "".join(stack), dtype)
+        return (
+            ("", _inner(a, other))
+            if not stack
+            else _summed(first, _elementwise(a, other), "".join(stack), dtype)
+        )
     labels = "".join(stack + rows + columns)
     if not stack:
         return labels, tensordot(
