@@ -220,11 +220,7 @@ int report_on(const std::string& heading, const RunningJob& job) {
     ::syscall(SYS_close_range, 3U, ~0U, 0U);  // the PE's pipes, whose readers wait for their end
     const std::vector<common::PeDoing> doing = doing_with_sites(job.board());
     if (std::none_of(doing.begin(), doing.end(), [](const auto& one) { return one.waits; })) return 0;
-    const core::Cause cause = core::find_cause(doing);
-    std::string report = core::report_of(doing, cause, heading, "atoll: ");
-    const std::string stacks = stacks_of_places(job.board(), doing, cause.pes);
-    if (!stacks.empty()) report += "\n" + stacks;
-    common::say(report);
+    common::say(report_with_stacks(job.board(), doing, heading, "atoll: "));
     return 0;
 }
 

@@ -63,10 +63,7 @@ void Seat::set_taken(std::shared_ptr<MappedBoard> board, int pe) {
 
 std::shared_ptr<Seat> Seat::take_on_board_of_group(std::shared_ptr<MappedBoard> board, int pe) {
     auto seat = std::make_shared<Seat>(std::move(board), pe, -1, true);
-    seat->board().sign_in(pe);
-    seat->entry().is_guest.store(1, std::memory_order_relaxed);
-    common::offer_stacks(seat->board().stacks(pe));
-    seat->board().set_state(pe, common::PeState::running);
+    seat->sign_in();
     const std::lock_guard lock(mutex);
     replace(seat);
     return seat;
@@ -79,22 +76,25 @@ void Seat::leave_board_of_group() {
     replace(nullptr);
 }
 
+void Seat::sign_in() {
+    board().sign_in(pe_);
+    entry().is_guest.store(1, std::memory_order_relaxed);
+    common::offer_stacks(board().stacks(pe_));
+    board().set_state(pe_, common::PeState::running);
+}
+
 bool Seat::is_of_this_process() const { return ::getpid() == process_; }
 
 bool Seat::take() {
     const std::lock_guard lock(mutex_);
     if (is_taken_) return true;
     common::BoardEntry& mine = entry();
-    const common::BoardView& board = board_->view();
     std::int32_t other = mine.pid.load(std::memory_order_relaxed);
     const bool lives = other > 0 && other != process_ && (::kill(other, 0) == 0 || errno != ESRCH);
     if (lives || !mine.pid.compare_exchange_strong(other, process_)) return false;
     is_taken_ = true;
     mine.group.active.store(0, std::memory_order_relaxed);
-    board.sign_in(pe_);
-    mine.is_guest.store(1, std::memory_order_relaxed);
-    common::offer_stacks(board.stacks(pe_));
-    board.set_state(pe_, common::PeState::running);
+    sign_in();
     common::send_with_fds(socket_, "T", 1, {}, MSG_DONTWAIT);  // without an answer; lost if it has no room
     return true;
 }

@@ -22,9 +22,10 @@ class Seat {
     /// Makes the seat of a PE in init that of the process. `board` outlives its job.
     static void set_taken(std::shared_ptr<MappedBoard> board, int pe);
     /// Makes the seat of a process without our launcher, on a board that its default group made, and signs in
-    /// there. It replaces the seat on the board of an earlier default group.
+    /// there.
     static std::shared_ptr<Seat> take_on_board_of_group(std::shared_ptr<MappedBoard> board, int pe);
-    /// Call for a default group without a board: this process has no seat on an earlier one's any longer.
+    /// Call before a new default group is made: this process has no seat on the board of an earlier one any
+    /// longer.
     static void leave_board_of_group();
 
     Seat(std::shared_ptr<MappedBoard> board, int pe, int socket, bool is_of_group = false)
@@ -74,6 +75,9 @@ class Seat {
     };
 
   private:
+    /// Shows this process on the board, as one that has not called init.
+    void sign_in();
+
     const std::shared_ptr<MappedBoard> board_;
     const int pe_;
     const int socket_;  ///< the launcher's; -1: init owns it, or no launcher is there

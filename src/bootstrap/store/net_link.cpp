@@ -100,8 +100,7 @@ class NetLink final : public StoreLink {
 
   private:
     void hand_out(const common::FdCourier& courier, HostSegment& segment) {
-        common::Fd& board_fd = board_fd_;
-        board_ = MappedBoard::create_shared(n_pes_, board_fd, traced_.logs);
+        board_ = MappedBoard::create_shared(n_pes_, board_fd_, traced_.logs);
         for (int pe = 0; pe < n_pes_; ++pe)
             if (std::find(segment.pes.begin(), segment.pes.end(), pe) == segment.pes.end())
                 board_.view().entry(pe).pid.store(common::pid_elsewhere, std::memory_order_release);
@@ -110,7 +109,7 @@ class NetLink final : public StoreLink {
         for (const int pe : segment.pes) {
             if (pe == pe_) continue;
             const common::FdCourier::Address to = decode(client_->get(courier_key(pe)));
-            while (!courier.send(to, pe_, board_tag, board_fd)) pause(deadline, pe);
+            while (!courier.send(to, pe_, board_tag, board_fd_)) pause(deadline, pe);
             while (!courier.send(to, pe_, heap_tag, segment.heap_fd)) pause(deadline, pe);
         }
     }

@@ -91,12 +91,7 @@ void Job::print_table(const std::string& heading, const std::vector<common::PeDo
     has_reported_ = true;
     char when[32];
     std::snprintf(when, sizeof when, "%.1f s", now());
-    const core::Cause cause = core::find_cause(doing);
-    std::string report =
-        core::report_of(doing, cause, heading + ", " + when + " after the start", line_begin);
-    const std::string stacks = stacks_of_places(board_, doing, cause.pes);
-    if (!stacks.empty()) report += "\n" + stacks;
-    say(report);
+    say(report_with_stacks(board_, doing, heading + ", " + when + " after the start", line_begin));
 }
 
 void Job::check_timeout() {

@@ -3,6 +3,7 @@
 
 #include "cli/stacks/stacks.hpp"
 #include "common/text.hpp"
+#include "core/hang/cause.hpp"
 
 namespace atl::cli {
 namespace {
@@ -28,8 +29,7 @@ bool is_known(const PeStacks& stacks, const common::PeDoing& one) {
     return one.text.find(place) != std::string::npos || one.site.find(place) != std::string::npos;
 }
 
-}  // namespace
-
+/// The stacks; those of the PEs in `first` come first. Empty if the report has said as much.
 std::string stacks_of_places(const common::BoardView& board, const std::vector<common::PeDoing>& doing,
                              const std::vector<int>& first) {
     std::vector<std::vector<int>> places = common::places_of(doing, first);
@@ -54,7 +54,15 @@ std::string stacks_of_places(const common::BoardView& board, const std::vector<c
                      joined(stacks[i].program[thread]);
         }
     }
-    return is_new ? "stacks in the program, of one PE of each line:" + lines : "";
+    return is_new ? "\nstacks in the program, of one PE of each line:" + lines : "";
+}
+
+}  // namespace
+
+std::string report_with_stacks(const common::BoardView& board, const std::vector<common::PeDoing>& doing,
+                               const std::string& heading, const std::string& begin) {
+    const core::Cause cause = core::find_cause(doing);
+    return core::report_of(doing, cause, heading, begin) + stacks_of_places(board, doing, cause.pes);
 }
 
 }  // namespace atl::cli

@@ -33,9 +33,9 @@ inline constexpr std::size_t most_asked = 16;
 /// The activity of all PEs, with the places in the program of those that do not wait: of the first `most`.
 std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board, std::size_t most = most_asked);
 
-/// The stacks in the program of one PE of each line of a report, at most eight; those of the PEs in `first`
-/// come first. Lines without a newline at the end, or nothing if the report has said as much.
-std::string stacks_of_places(const common::BoardView& board, const std::vector<common::PeDoing>& doing,
-                             const std::vector<int>& first);
+/// core::report_of, and the stacks in the program of one PE of each line, at most eight, unless the report
+/// has said as much. There is no newline at the end.
+std::string report_with_stacks(const common::BoardView& board, const std::vector<common::PeDoing>& doing,
+                               const std::string& heading, const std::string& begin);
 
 }  // namespace atl::cli

@@ -142,12 +142,6 @@ std::string seat_text(const std::string& job, int pe) { return job + " " + std::
 
 bool is_default_group(const Joining& joining) { return common::team_number(joining.label) == 0; }
 
-/// The seat of this process, but for a default group: that makes a board of its own where no launcher did.
-std::shared_ptr<bootstrap::Seat> seat_before(const Joining& joining) {
-    std::shared_ptr<bootstrap::Seat> seat = bootstrap::Seat::of_process();
-    return seat && seat->is_of_group() && is_default_group(joining) ? nullptr : seat;
-}
-
 using Board = std::shared_ptr<bootstrap::MappedBoard>;
 
 /// A board for the members of a default group. Null if this machine has no room for it: a group works
@@ -239,7 +233,6 @@ std::shared_ptr<bootstrap::Seat> seat_on(Board board, const Joining& joining,
                 bootstrap::MappedBoard::open(how[its_board], how[its_identity], joining.n));
         return bootstrap::Seat::take_on_board_of_group(std::move(board), joining.rank);
     } catch (const Error&) {
-        bootstrap::Seat::leave_board_of_group();
         return nullptr;
     }
 }
@@ -306,7 +299,9 @@ Membership join_several_hosts(Meeting& meeting, const std::vector<std::string>& 
 }  // namespace
 
 Membership join(const Joining& joining) {
-    std::shared_ptr<bootstrap::Seat> seat = seat_before(joining);
+    // A default group makes a board of its own where no launcher did.
+    if (is_default_group(joining)) bootstrap::Seat::leave_board_of_group();
+    std::shared_ptr<bootstrap::Seat> seat = bootstrap::Seat::of_process();
     Meeting meeting(joining, seat);
     const Endpoints known = Endpoint::all();
     const auto own = [&] {
@@ -334,8 +329,6 @@ Membership join(const Joining& joining) {
     };
     const std::vector<std::string> how = meeting.exchange("hosts", own, decide);
     constexpr std::size_t of_plan = 3;
-    if (is_default_group(joining) && (how.size() != its_parts || how[its_board].empty()))
-        bootstrap::Seat::leave_board_of_group();
     if (how.size() == its_parts)
         return join_one_host(joining, std::move(segment), std::move(board), how, std::move(seat));
     if (how.size() != of_plan)

@@ -32,6 +32,8 @@ std::optional<Cause> unset_words(const WaitGraph& graph);
 /// for it.
 std::optional<Cause> left_out_of_circle(const WaitGraph& graph, const std::vector<int>& circle);
 
+/// True for a PE that waits for a lock, also in a loop of attempts.
+bool waits_for_lock(const common::PeDoing& one);
 /// "; PE 1 holds the lock that PE 0 waits for, acquired at x.py:8", for all waits for locks. Empty if no
 /// place is known.
 std::string holders_text(const WaitGraph& graph);

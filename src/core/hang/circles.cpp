@@ -58,14 +58,6 @@ std::string details_of(const WaitGraph& graph, int pe) {
     return text.empty() ? text : " (" + text + ")";
 }
 
-/// A PE waits for the lock's holder or for the PE before it in the queue. One in a collective call queues
-/// no more.
-bool is_lock(const PeDoing& one) {
-    const std::string_view operation = one.wait.operation;
-    return operation == "Lock.acquire" || operation == "set_lock" || operation == "Lock::lock" ||
-           operation == "a loop of test_lock";
-}
-
 /// A circle of a PE in a collective call and another one that waits for it alone. At fault is the one
 /// that went on to the collective call, or that sends to the other.
 std::optional<Cause> half_collective(const WaitGraph& graph, const std::vector<int>& path) {
@@ -74,10 +66,12 @@ std::optional<Cause> half_collective(const WaitGraph& graph, const std::vector<i
     int first = in_collective(path[0]) ? path[0] : path[1];
     int other = first == path[0] ? path[1] : path[0];
     if (std::string_view(graph.of(other).wait.operation).starts_with("send")) std::swap(first, other);
+    // A PE waits for the lock's holder or for the PE before it in the queue. One in a collective call queues
+    // no more.
     return Cause{pe_text({first}) + " waits in " + graph.call_at(first) + details_of(graph, first) + " for " +
                      pe_text({other}) + ", which waits for it in " + graph.call_at(other) +
                      details_of(graph, other) +
-                     (is_lock(graph.of(other)) ? "; " + holder_text(graph, other, first) : ""),
+                     (waits_for_lock(graph.of(other)) ? "; " + holder_text(graph, other, first) : ""),
                  {first, other}};
 }
 

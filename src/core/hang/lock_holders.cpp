@@ -10,12 +10,6 @@ namespace {
 
 using common::HeldSeen;
 
-bool is_of_lock(const common::PeDoing& one) {
-    const std::string_view operation = one.wait.operation;
-    return one.waits && (operation == "Lock.acquire" || operation == "set_lock" ||
-                         operation == "Lock::lock" || operation == "a loop of test_lock");
-}
-
 /// The awaited lock as its holder noted it; null if it is not known.
 const HeldSeen* held_by(const WaitGraph& graph, int waiting, int holder) {
     const auto& held = graph.of(holder).held;
@@ -27,6 +21,12 @@ const HeldSeen* held_by(const WaitGraph& graph, int waiting, int holder) {
 
 }  // namespace
 
+bool waits_for_lock(const common::PeDoing& one) {
+    const std::string_view operation = one.wait.operation;
+    return one.waits && (operation == "Lock.acquire" || operation == "set_lock" ||
+                         operation == "Lock::lock" || operation == "a loop of test_lock");
+}
+
 std::string holder_text(const WaitGraph& graph, int waiting, int holder) {
     const HeldSeen* const held = held_by(graph, waiting, holder);
     return pe_text({holder}) + " holds that lock" + (held == nullptr ? "" : ", acquired at " + held->site);
@@ -36,7 +36,7 @@ std::string holders_text(const WaitGraph& graph) {
     std::string text;
     std::set<std::uint64_t> reported;
     for (const int waiting : graph.waiting()) {
-        if (!is_of_lock(graph.of(waiting)) || !reported.insert(graph.of(waiting).wait.offset).second)
+        if (!waits_for_lock(graph.of(waiting)) || !reported.insert(graph.of(waiting).wait.offset).second)
             continue;
         for (const int holder : awaited_by(graph.doing(), waiting))
             if (const HeldSeen* held = held_by(graph, waiting, holder))
