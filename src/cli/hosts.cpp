@@ -290,13 +290,23 @@ class HostsJob {
                                         [&](const auto& agent) { return agent->has(failure.pe); });
         const Agent* guilty = found != agents_.end() ? found->get() : first_failed_;
         // The agent gives the host's other PEs 1.5 s to end; on an oversubscribed host that takes longer.
-        constexpr std::chrono::milliseconds for_the_store(200), for_its_status(3000);
-        const auto patience = found == agents_.end() ? for_the_store : for_its_status;
+        constexpr std::chrono::milliseconds for_its_status(3000);
+        const auto patience = found == agents_.end() ? patience_for_the_store() : for_its_status;
         const bool known = failure.silent || (found != agents_.end() && guilty->has_status());
         if (!known && Clock::now() < trouble_since_ + patience) return;
         if (status_ == 0) conclude(guilty, failure);
         if (failure.silent && guilty) give_up(*guilty);
         over();
+    }
+
+    /// PEs that ended have a connection still if their host is cut off. Then they ended because of that, and
+    /// their agent reports it by another network. The store notices such a host by its silence.
+    std::chrono::milliseconds patience_for_the_store() const {
+        constexpr std::chrono::milliseconds usual(200), margin(2000);
+        const bool is_cut_off =
+            first_failed_ && store_->is_connected(first_failed_->first_pe, first_failed_->host.n_pes);
+        if (!is_cut_off) return usual;
+        return margin + std::chrono::milliseconds(static_cast<long>(settings_.peer_timeout_s * 1000));
     }
 
     /// Ends an agent that hangs because its ssh waits for the network.
@@ -306,7 +316,8 @@ class HostsJob {
 
     void conclude(const Agent* guilty, const bootstrap::StoreServer::Failure& failure) {
         constexpr int unreachable = 255;  // ssh's own
-        const int ended_with = guilty && guilty->has_status() ? guilty->status : 0;
+        const bool has_ended = guilty && guilty->has_status() && !failure.silent;
+        const int ended_with = has_ended ? guilty->status : 0;
         // If a PE ended the job for all PEs, `failure` has its status. Status 1 may mean that the connection
         // to a PE was lost; then the status of its host's agent is more exact.
         status_ = failure.status > 1 || ended_with == 0 ? failure.status : ended_with;

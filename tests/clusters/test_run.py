@@ -159,6 +159,19 @@ def test_a_vanished_host_is_named(make_hosts: MakeHosts, pe: str) -> None:
     assert hosts.empty_within(20)
 
 
+def test_a_vanished_host_that_notices_it_first(make_hosts: MakeHosts, pe: str) -> None:
+    hosts = make_hosts(2)
+    sooner = ("--env", "ATOLL_PEER_TIMEOUT=2")
+    started = start(hosts, *sooner, "--hosts", "n0:1,n1:2", pe, "wait", ATOLL_PEER_TIMEOUT="5")
+    started.wait_for("started")
+    hosts.cut(1)
+    done = started.wait(40)
+    assert done.status not in (0, 124), done.text
+    assert "atoll run: Host n1 (PE 1,2) does not answer within 5 s" in done.err, done.text
+    assert "ended with status 9" not in done.err, done.text
+    assert hosts.empty_within(20)
+
+
 WAITS = """
 import os, signal, sys, time
 import atoll

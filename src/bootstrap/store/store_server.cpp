@@ -140,6 +140,12 @@ std::vector<bool> StoreServer::came() {
     return seen_;
 }
 
+bool StoreServer::is_connected(int first, int n) {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(by_pe_.begin() + first, by_pe_.begin() + first + n,
+                       [](const Peer* peer) { return peer != nullptr; });
+}
+
 bool StoreServer::wait_until_alone(double seconds) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
