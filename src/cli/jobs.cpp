@@ -8,12 +8,12 @@
 #include <fstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
 
 #include "bootstrap/host/host_segment.hpp"
 #include "cli/command/command.hpp"
+#include "cli/job/process_group.hpp"
 #include "cli/stacks/stacks.hpp"
 #include "cli/trace/perfetto.hpp"
 #include "cli/trace/report.hpp"
@@ -217,7 +217,7 @@ namespace {
 /// Reports on a job without a launcher of ours, one of whose PEs has started this program. Prints nothing if
 /// no PE waits by now: only pending operations may have looked like waits.
 int report_on(const std::string& heading, const RunningJob& job) {
-    ::syscall(SYS_close_range, 3U, ~0U, 0U);  // the PE's pipes, whose readers wait for their end
+    close_descriptors(STDERR_FILENO + 1);  // the PE's pipes, whose readers wait for their end
     const std::vector<common::PeDoing> doing = doing_with_sites(job.board());
     if (std::none_of(doing.begin(), doing.end(), [](const auto& one) { return one.waits; })) return 0;
     common::say(report_with_stacks(job.board(), doing, heading, "atoll: "));

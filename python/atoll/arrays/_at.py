@@ -170,27 +170,12 @@ class Chosen:
                 self._add_alone(self._values(given))
                 return
         flat = self._values(given)
-        if array.dtype.kind == "c" and its is _libraries.HOST and array.dtype.isnative:
-            self._add_halves(flat)
-            return
-        for place, pes, numbers in self._places():
-            atoll.add_at(array._raw, its.raw(numbers), its.raw(flat[place]), _raw(its, pes), team=array._team)
-
-    def _add_halves(self, flat: Array) -> None:
-        """Add complex numbers: their real and their imaginary parts, each atomically."""
-        array = self._array
-        halves = np.dtype(f"f{array.dtype.itemsize // 2}")
-        if halves.itemsize not in (4, 8):
+        if array.dtype.kind == "c" and its is _libraries.HOST and array.dtype.itemsize > 16:
             raise atoll.DtypeMismatch(
                 f"a.at[...].add(): elements of {array.dtype}; expected complex64 or complex128."
             )
-        raw, both = array._raw.view(halves), np.arange(2)
         for place, pes, numbers in self._places():
-            values = np.ascontiguousarray(flat[place]).view(halves)
-            places = (2 * numbers[:, None] + both).reshape(-1)
-            atoll.add_at(
-                raw, places, values, pes if isinstance(pes, int) else np.repeat(pes, 2), team=array._team
-            )
+            add_at(array, numbers, flat[place], pes)
 
     def _add_alone(self, given: Array) -> None:
         memory = self._array._block.reshape(-1)
@@ -256,6 +241,17 @@ def _address(numbers: Array, pes: Any, distance: int) -> Array:
 
 def _raw(library: _libraries.Library, pes: Any) -> Any:
     return pes if isinstance(pes, int) else library.raw(pes)
+
+
+def add_at(array: DistArray, numbers: Any, values: Any, pes: Any) -> None:
+    """Add values to elements of PEs' blocks, each atomically; of complex numbers each part."""
+    its, raw = array._library, array._raw
+    if its is _libraries.HOST and array.dtype in (np.complex64, np.complex128):
+        halves = np.dtype(f"f{array.dtype.itemsize // 2}")
+        raw, values = raw.view(halves), np.ascontiguousarray(values).view(halves)
+        numbers = (2 * numbers[:, None] + np.arange(2)).reshape(-1)
+        pes = pes if isinstance(pes, int) else np.repeat(pes, 2)
+    atoll.add_at(raw, its.raw(numbers), its.raw(values), _raw(its, pes), team=array._team)
 
 
 def summand(values: Any, dtype: np.dtype[Any], library: _libraries.Library = _libraries.HOST) -> Any:

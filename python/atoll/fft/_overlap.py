@@ -58,9 +58,9 @@ class Move:
     words: Allocation = field(repr=False)
     slabs: list[tuple[int, int]]
 
-    def owned(self, layout: Layout, pe: int, slab: tuple[int, int]) -> tuple[tuple[int, int], ...] | None:
-        """Return the ranges of a PE in a slab; None if it has no element there."""
-        ranges = list(layout.ranges(pe))
+    def owned(self, layout: Layout, slab: tuple[int, int]) -> tuple[tuple[int, int], ...] | None:
+        """Return the ranges of this PE in a slab; None if it has no element there."""
+        ranges = list(layout.ranges(_current.my_pe()))
         start, stop = ranges[self.axis]
         ranges[self.axis] = max(start, slab[0]), min(stop, slab[1])
         return tuple(ranges) if all(first < end for first, end in ranges) else None
@@ -74,27 +74,21 @@ class Move:
 
     def put(self, number: int, ranges: Sequence[tuple[int, int]], piece: Array) -> None:
         """Put a piece of a slab to the PEs that have it next, and signal each of them."""
-        self.made._write(Box(tuple(Range(start, stop - start) for start, stop in ranges)), piece)
+        box = _box(ranges)
+        self.made._write(box, piece)
         atoll.fence()
-        for pe in self.receivers(number, ranges):
-            atoll.signal_add(self.words.raw, 1, pe, index=number)
-
-    def receivers(self, number: int, ranges: Sequence[tuple[int, int]]) -> Iterator[int]:
-        for pe in range(_current.n_pes()):
-            theirs = self.owned(self.then, pe, self.slabs[number])
-            if theirs is not None and _meet(ranges, theirs):
-                yield pe
+        for part in self.then.pieces(box):
+            atoll.signal_add(self.words.raw, 1, part.pe, index=number)
 
     def wait(self, number: int, ranges: Sequence[tuple[int, int]]) -> None:
         """Wait for all pieces of this PE's part of a slab."""
-        senders = (self.owned(self.was, pe, self.slabs[number]) for pe in range(_current.n_pes()))
-        n = sum(theirs is not None and _meet(ranges, theirs) for theirs in senders)
+        n = sum(1 for _ in self.was.pieces(_box(ranges)))
         atoll.signal_wait_until(self.words.raw, atoll.GE, n, index=number)
 
     def mine(self, layout: Layout) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
         """Yield the slabs of which this PE has a piece in a layout, and the ranges of the piece."""
         for number, slab in enumerate(self.slabs):
-            ranges = self.owned(layout, _current.my_pe(), slab)
+            ranges = self.owned(layout, slab)
             if ranges is not None:
                 yield number, ranges
 
@@ -118,8 +112,12 @@ class Move:
                 yield from queues[part][turn : turn + 1]
 
 
-def _meet(one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> bool:
-    return all(max(a, c) < min(b, d) for (a, b), (c, d) in zip(one, other, strict=True))
+def _box(ranges: Sequence[tuple[int, int]]) -> Box:
+    return Box(tuple(Range(start, stop - start) for start, stop in ranges))
+
+
+def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return max(one[0], other[0]) < min(one[1], other[1])
 
 
 def run(x: DistArray, turns: Sequence[Turn]) -> tuple[Array, DistArray | None]:
@@ -206,7 +204,7 @@ def _turn(turn: Turn, part: Array, is_own: bool, arriving: Move | None, leaving:
         return part
     for number, ranges in leaving.turns_about():
         for awaited in [
-            slab for slab, theirs in waits.items() if _meet([ranges[leaving.axis]], [theirs[leaving.axis]])
+            slab for slab, theirs in waits.items() if _meet(ranges[leaving.axis], theirs[leaving.axis])
         ]:
             assert arriving is not None
             arriving.wait(awaited, waits.pop(awaited))

@@ -119,12 +119,7 @@ inline Addition split(Addition& a) noexcept {
 }
 
 /// Out of line, so that the way under a lock stays short.
-template <class T> [[gnu::noinline]] void add_without_lock(const core::JobState& job, Addition a) {
-    a.simplify();  // a half may have one element along its first axis
-    if (a.size() > added_at_once) {
-        add_without_lock<T>(job, split(a));
-        return add_without_lock<T>(job, a);
-    }
+template <class T> [[gnu::noinline]] void add_without_lock(const core::JobState& job, const Addition& a) {
     core::throw_if_over(job, "accumulate");
     add_atomically<T>(a, a.there, a.here, 0);
 }
@@ -134,12 +129,12 @@ template <class T> [[gnu::noinline]] void add_without_lock(const core::JobState&
 /// Adds by atomic operations if `word` is null or closed. Else it holds the word. Large boxes are added in
 /// turns; the end of the job is noticed at each.
 template <class T> void add(core::JobState& job, core::UpdateWord* word, Addition a) {
-    if (word == nullptr) return detail::add_without_lock<T>(job, a);
-    a.simplify();
+    a.simplify();  // a half may have one element along its first axis
     if (a.size() > added_at_once) {
         add<T>(job, word, detail::split(a));
         return add<T>(job, word, a);
     }
+    if (word == nullptr) return detail::add_without_lock<T>(job, a);
     const core::UpdateLock lock(job, *word, "accumulate");
     if (lock.is_held())
         detail::add_plainly<T>(a, a.there, a.here, 0);

@@ -12,19 +12,21 @@
 #include <unistd.h>
 
 namespace atl::cli {
+
+void close_descriptors(unsigned first, unsigned last) {
+#ifdef SYS_close_range
+    if (first > last || syscall(SYS_close_range, first, last, 0) == 0) return;
+#endif
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    for (unsigned fd = first; fd <= last && fd < limit.rlim_cur; ++fd) close(static_cast<int>(fd));
+}
+
 namespace {
 
 void close_all_but(int keep) {
-    const auto close_range = [](unsigned first, unsigned last) {
-#ifdef SYS_close_range
-        if (first > last || syscall(SYS_close_range, first, last, 0) == 0) return;
-#endif
-        rlimit limit{};
-        getrlimit(RLIMIT_NOFILE, &limit);
-        for (unsigned fd = first; fd <= last && fd < limit.rlim_cur; ++fd) close(static_cast<int>(fd));
-    };
-    if (keep > 0) close_range(0, static_cast<unsigned>(keep) - 1);
-    close_range(static_cast<unsigned>(keep) + 1, ~0u);
+    if (keep > 0) close_descriptors(0, static_cast<unsigned>(keep) - 1);
+    close_descriptors(static_cast<unsigned>(keep) + 1);
 }
 
 // Keeps only the pipe open: a reader of our output must see its end when the job ends.

@@ -12,6 +12,9 @@
 
 namespace atl::cli {
 
+/// Closes the open ones of these descriptors.
+void close_descriptors(unsigned first, unsigned last = ~0U);
+
 /// The descriptors and variables of one PE's process.
 struct Child {
     int standard[3] = {-1, -1, -1};  ///< stdin, stdout, stderr; -1: the launcher's own

@@ -35,6 +35,7 @@ struct ThreadPlace {
     bool within_call = false, within_wait = false;
     std::uint64_t waited = 0;  ///< ticks of its waits so far
     std::uint64_t wait_began = 0;
+    int exceptions = 0;  ///< in flight as the measured call began: more at its end tell that it failed
     LogWriter* writer = nullptr;  ///< this thread's, once it has written to a log
 };
 

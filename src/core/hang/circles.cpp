@@ -1,5 +1,6 @@
 #include "core/calls/call_text.hpp"
 #include "core/hang/causes.hpp"
+#include "core/hang/known_updates.hpp"
 #include "core/hang/word_updates.hpp"
 
 #include <algorithm>
@@ -179,20 +180,16 @@ std::optional<Cause> left_out_update(const WaitGraph& graph, const std::vector<i
 /// The PEs that have last set another element of the array of `pe` to its awaited value. A count of additions
 /// is a value, too.
 std::vector<int> updaters_beside(const WaitGraph& graph, int pe) {
-    const common::WaitCopy& wait = graph.of(pe).wait;
+    const Known known(graph.doing(), pe);
+    const auto is_it = [&](const common::UpdateSeen& seen) {
+        const std::uint64_t value = seen.kind == common::UpdateKind::add ? seen.count : seen.value;
+        return seen.pe == pe && seen.place != known.wait().offset && seen.kind != common::UpdateKind::put &&
+               value == known.wait().expected && known.is_in_block(seen.place);
+    };
     std::vector<int> pes;
     for (int other = 0; other < graph.count(); ++other) {
-        const auto& signals = graph.of(other).signals;
-        const auto& writes = graph.of(other).writes;
-        const auto is_it = [&](const common::UpdateSeen& seen) {
-            const std::uint64_t value = seen.kind == common::UpdateKind::add ? seen.count : seen.value;
-            return other != pe && seen.pe == pe && seen.place != wait.offset &&
-                   seen.kind != common::UpdateKind::put && value == wait.expected &&
-                   seen.place - wait.block_begin < wait.block_bytes;
-        };
-        if (std::any_of(signals.begin(), signals.end(), is_it) ||
-            std::any_of(writes.begin(), writes.end(), is_it))
-            pes.push_back(other);
+        const std::vector<common::UpdateSeen> all = known.all_of(other);
+        if (other != pe && std::any_of(all.begin(), all.end(), is_it)) pes.push_back(other);
     }
     return pes;
 }

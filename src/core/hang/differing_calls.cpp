@@ -2,7 +2,9 @@
 #include "core/hang/causes.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <set>
 #include <utility>
 
 namespace atl::core {
@@ -87,9 +89,12 @@ std::string calls_text(const WaitGraph& graph, const std::vector<CallsAlike>& gr
 std::optional<Cause> differing_calls(const WaitGraph& graph) {
     std::vector<CallsAlike> first;
     const common::WaitCopy* place = nullptr;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> seen;  // team and call
     for (const int pe : graph.waiting()) {
         const auto& wait = graph.of(pe).wait;
-        if (wait.call == 0 || (place != nullptr && wait.call >= place->call)) continue;
+        if (wait.call == 0 || !seen.insert({wait.team_id, wait.call}).second ||
+            (place != nullptr && wait.call >= place->call))
+            continue;
         std::vector<CallsAlike> groups = groups_of(graph, wait.team_id, wait.call);
         if (groups.size() < 2) continue;
         first = std::move(groups);

@@ -86,11 +86,11 @@ void HangWatch::look_for_sleepers(const common::BoardView& board, double limit_s
     if (!sleep_) sleep_.emplace(limit_s, ::isatty(STDIN_FILENO) != 0, false);
     std::atomic<std::uint32_t>& told = board.header().told_sleep;
     if (!sleep_->is_due(now_s) || told.load(std::memory_order_relaxed) != 0) return;
-    const std::vector<common::PeDoing> doing = board.all_doing(false);
-    const auto is_elsewhere = [](const common::PeDoing& one) {
-        return one.process == common::silent_process;
-    };
-    if (std::any_of(doing.begin(), doing.end(), is_elsewhere) || !sleep_->update(doing, now_s)) return;
+    for (int pe = 0; pe < board.n_pes(); ++pe)
+        if (board.entry(pe).pid.load(std::memory_order_acquire) == common::pid_elsewhere &&
+            board.state(pe) < common::PeState::finalized)
+            return;
+    if (!sleep_->update(board.all_doing(false), now_s)) return;
     if (told.exchange(1, std::memory_order_relaxed) != 0) return;
     const std::string heading = sleep_->text_of_waits() + "; what the PEs are doing";
     if (!report_by_launcher(heading, board.header().path))

@@ -31,15 +31,15 @@ bool Known::would_end(const UpdateSeen& seen) const {
 }
 
 bool Known::waits_for_no_update(int pe) const {
-    const PeDoing& one = doing_[static_cast<std::size_t>(pe)];
-    if (!one.waits || one.wait.word_bytes == 0 || one.wait.missing[0] >= 0) return false;
+    const PeDoing& one = doing_of(pe);
+    if (has_lost_any() || !one.waits || one.wait.word_bytes == 0 || one.wait.missing[0] >= 0) return false;
     for (int by = 0; by < n_pes(); ++by)
         if (waits_for_update_by(pe, by)) return false;
-    return !has_lost_any();
+    return true;
 }
 
 bool Known::waits_for_update_by(int pe, int by) const {
-    const PeDoing& one = doing_[static_cast<std::size_t>(pe)];
+    const PeDoing& one = doing_of(pe);
     if (!one.waits || one.wait.word_bytes == 0 || (one.wait.word_pe >= 0 && one.wait.word_pe != pe))
         return false;
     const std::vector<UpdateSeen> updates = all_of(by);
@@ -49,7 +49,7 @@ bool Known::waits_for_update_by(int pe, int by) const {
 }
 
 std::vector<UpdateSeen> Known::all_of(int pe) const {
-    const PeDoing& one = doing_[static_cast<std::size_t>(pe)];
+    const PeDoing& one = doing_of(pe);
     std::vector<UpdateSeen> all = one.signals;
     all.insert(all.end(), one.writes.begin(), one.writes.end());
     return all;
@@ -77,6 +77,17 @@ std::vector<int> updated_by(const Known& known, int sender) {
     std::sort(pes.begin(), pes.end());
     pes.erase(std::unique(pes.begin(), pes.end()), pes.end());
     return pes;
+}
+
+std::vector<Sent> all_sent(const Known& known) {
+    std::vector<Sent> all;
+    for (int pe = 0; pe < known.n_pes(); ++pe)
+        for (const int to : updated_by(known, pe)) all.push_back({pe, to});
+    return all;
+}
+
+int distance_of(const Known& known, const Sent& sent) {
+    return (sent.to - sent.from + known.n_pes()) % known.n_pes();
 }
 
 std::string updated_text(const Known& known, const std::vector<int>& pes) {

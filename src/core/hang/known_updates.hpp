@@ -26,25 +26,25 @@ class Known {
     /// The PE that has the awaited word: the waiting one, unless the program polls another PE's word.
     int home() const { return wait().word_pe >= 0 ? wait().word_pe : waiting_; }
     const common::PeDoing& doing_of(int pe) const { return doing_[static_cast<std::size_t>(pe)]; }
-    const common::WaitCopy& wait() const { return doing_[static_cast<std::size_t>(waiting_)].wait; }
+    const common::WaitCopy& wait() const { return doing_of(waiting_).wait; }
     bool uses_signals() const { return uses_signals_; }
     bool is_polled() const { return wait().compare == common::compared_by_program; }
     /// True if `pe` waits for its copy of the awaited word.
     bool waits_for_copy(int pe) const {
-        const common::PeDoing& one = doing_[static_cast<std::size_t>(pe)];
+        const common::PeDoing& one = doing_of(pe);
         return one.waits && one.wait.word_bytes != 0 && one.wait.offset == wait().offset;
     }
     /// True if `pe` waits for the same word.
     bool waits_for_word(int pe) const {
-        const common::WaitCopy& its = doing_[static_cast<std::size_t>(pe)].wait;
+        const common::WaitCopy& its = doing_of(pe).wait;
         return waits_for_copy(pe) && (its.word_pe >= 0 ? its.word_pe : pe) == home();
     }
     /// True if `pe` waits for another word of the awaited one's allocation. An earlier update there has
     /// probably ended an earlier wait.
     bool waits_beside(int pe) const {
-        const common::PeDoing& one = doing_[static_cast<std::size_t>(pe)];
+        const common::PeDoing& one = doing_of(pe);
         return pe != waiting_ && one.waits && one.wait.word_bytes != 0 && one.wait.offset != wait().offset &&
-               one.wait.offset - wait().block_begin < wait().block_bytes;
+               is_in_block(one.wait.offset);
     }
     /// True if the update gives the awaited word a value that ends the wait, by itself.
     bool would_end(const common::UpdateSeen& seen) const;
@@ -57,16 +57,14 @@ class Known {
     bool has_lost_any() const { return signals_lost_ || writes_lost_; }
 
     const std::vector<common::UpdateSeen>& of(int pe) const {
-        const common::PeDoing& one = doing_[static_cast<std::size_t>(pe)];
+        const common::PeDoing& one = doing_of(pe);
         return uses_signals_ ? one.signals : one.writes;
     }
     /// Both kinds.
     std::vector<common::UpdateSeen> all_of(int pe) const;
 
-    /// True for an update of the allocation that has the awaited word, on any PE.
-    bool is_in_block(const common::UpdateSeen& seen) const {
-        return seen.place - wait().block_begin < wait().block_bytes;
-    }
+    /// True for a place in the allocation that has the awaited word, on any PE.
+    bool is_in_block(std::uint64_t place) const { return place - wait().block_begin < wait().block_bytes; }
     static bool covers(const common::UpdateSeen& seen, std::uint64_t place) {
         const std::uint64_t bytes = seen.kind == common::UpdateKind::put ? seen.value : 1;
         return place >= seen.place && place - seen.place < bytes;
@@ -91,6 +89,14 @@ std::string text_of(const common::UpdateSeen& seen, const std::string& object);
 
 /// The PEs whose copy of the awaited word a PE has updated, in ascending order.
 std::vector<int> updated_by(const Known& known, int sender);
+
+/// An update of the awaited word or of another PE's copy of it.
+struct Sent {
+    int from, to;
+};
+std::vector<Sent> all_sent(const Known& known);
+/// The number that a PE adds to its own for the number of the PE to update.
+int distance_of(const Known& known, const Sent& sent);
 
 /// "signalled the awaited word of PE 0,2", or "updated …".
 std::string updated_text(const Known& known, const std::vector<int>& pes);

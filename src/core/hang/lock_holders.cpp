@@ -24,7 +24,7 @@ const HeldSeen* held_by(const WaitGraph& graph, int waiting, int holder) {
 bool waits_for_lock(const common::PeDoing& one) {
     const std::string_view operation = one.wait.operation;
     return one.waits && (operation == "Lock.acquire" || operation == "set_lock" ||
-                         operation == "Lock::lock" || operation == "a loop of test_lock");
+                         operation == "Lock::lock" || operation == loop_of_test_lock);
 }
 
 std::string holder_text(const WaitGraph& graph, int waiting, int holder) {

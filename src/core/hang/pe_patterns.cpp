@@ -15,29 +15,12 @@ namespace {
 
 using common::UpdateSeen;
 
-/// An update of the awaited word or of another PE's copy of it.
-struct Sent {
-    int from, to;
-};
-
-std::vector<Sent> all_sent(const Known& known) {
-    std::vector<Sent> all;
-    for (int pe = 0; pe < known.n_pes(); ++pe)
-        for (const int to : updated_by(known, pe)) all.push_back({pe, to});
-    return all;
-}
-
-/// The number that a PE adds to its own for the number of the PE to update.
-int distance_of(const Known& known, const Sent& sent) {
-    return (sent.to - sent.from + known.n_pes()) % known.n_pes();
-}
-
 /// The pairs of PEs of which the first has updated any word of the awaited one's allocation on the second.
 std::set<std::pair<int, int>> pairs_in_block(const Known& known) {
     std::set<std::pair<int, int>> pairs;
     for (int pe = 0; pe < known.n_pes(); ++pe)
         for (const UpdateSeen& seen : known.of(pe))
-            if (known.is_in_block(seen)) pairs.insert({pe, seen.pe});
+            if (known.is_in_block(seen.place)) pairs.insert({pe, seen.pe});
     return pairs;
 }
 
@@ -47,7 +30,8 @@ bool has_writers_of_their_own(const Known& known) {
     std::map<std::uint64_t, int> writers;
     for (int pe = 0; pe < known.n_pes(); ++pe)
         for (const UpdateSeen& seen : known.of(pe))
-            if (known.is_in_block(seen) && writers.emplace(seen.place, pe).first->second != pe) return false;
+            if (known.is_in_block(seen.place) && writers.emplace(seen.place, pe).first->second != pe)
+                return false;
     return true;
 }
 

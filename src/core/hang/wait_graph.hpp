@@ -10,6 +10,9 @@
 
 namespace atl::core {
 
+/// The operation of a PE that tries to take a lock again and again, as its wait is shown.
+inline constexpr const char* loop_of_test_lock = "a loop of test_lock";
+
 /// "PE 0,2".
 std::string pe_text(const std::vector<int>& pes);
 /// "waits" or "wait", for the subject `pe_text(pes)`.

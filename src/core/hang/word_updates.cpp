@@ -221,6 +221,10 @@ bool is_usual(const Known& known, const Alike& alike) {
            (alike.own.seen.kind != UpdateKind::add || alike.own.seen.count == alike.theirs.count);
 }
 
+WordUpdates own_copy(const Known& known, int pe) {
+    return fault(pe, known.verb() + (" its own copy of the awaited word" + none_known_text(known)));
+}
+
 /// The only PE that has updated its own copy with the awaited value.
 WordUpdates on_itself(const Known& known) {
     std::vector<int> own;
@@ -229,7 +233,7 @@ WordUpdates on_itself(const Known& known) {
             if (seen.pe == pe && Known::covers(seen, known.wait().offset) && known.would_end(seen))
                 own.push_back(pe);
     if (own.size() != 1 || known.has_lost()) return {};
-    return fault(own[0], known.verb() + (" its own copy of the awaited word" + none_known_text(known)));
+    return own_copy(known, own[0]);
 }
 
 /// True if `pes` is one PE, which waits for another word of that array by now. The update was meant for it.
@@ -250,8 +254,7 @@ WordUpdates on_other_pes(const Known& known) {
         texts.emplace(is_before ? texts.begin() : texts.end(), pe, updated_text(known, pes));
         if (pes == std::vector<int>{pe} && ++n_own == 1) own = pe;
     }
-    if (n_own == 1 && texts.size() > 1)
-        return fault(own, known.verb() + (" its own copy of the awaited word" + none_known_text(known)));
+    if (n_own == 1 && texts.size() > 1) return own_copy(known, own);
     constexpr std::size_t most = 2;
     WordUpdates all = faults(texts, most);
     if (!all.text.empty()) all.text += none_known_text(known);
@@ -276,8 +279,7 @@ WordUpdates partner(const Known& known) {
 /// PEs. A word that several PEs updated comes first. Empty for many.
 std::string copies_text(const Known& known) {
     std::map<int, std::vector<int>> senders;  // by PE with the word
-    for (int pe = 0; pe < known.n_pes(); ++pe)
-        for (const int to : updated_by(known, pe)) senders[to].push_back(pe);
+    for (const Sent& sent : all_sent(known)) senders[sent.to].push_back(sent.from);
     std::map<std::vector<int>, std::vector<int>> words;  // of the same senders
     for (const auto& [to, pes] : senders) words[pes].push_back(to);
     std::vector<std::pair<std::vector<int>, std::vector<int>>> groups(words.begin(), words.end());

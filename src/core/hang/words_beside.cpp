@@ -16,32 +16,28 @@ using common::UpdateSeen;
 /// True if two or more other PEs have updated that element in the same way. Each has added the same to its
 /// own number for the PE to update. The update then belongs to an earlier wait.
 bool is_as_usual(const Known& known, const Update& update) {
-    const auto distance = [&](int from, int to) { return (to - from + known.n_pes()) % known.n_pes(); };
+    const int usual = distance_of(known, {update.pe, update.seen.pe});
     constexpr int least = 2;
     int others = 0;
     for (int pe = 0; pe < known.n_pes(); ++pe)
         for (const UpdateSeen& seen : known.all_of(pe)) {
             if (!Known::covers(seen, update.seen.place) || (pe == update.pe && seen.pe == update.seen.pe))
                 continue;
-            if (distance(pe, seen.pe) != distance(update.pe, update.seen.pe)) return false;
+            if (distance_of(known, {pe, seen.pe}) != usual) return false;
             ++others;
         }
     return others >= least;
 }
 
 /// True if a PE has updated the awaited element of any PE: its index is in use.
-bool is_in_use(const Known& known) {
-    for (int pe = 0; pe < known.n_pes(); ++pe)
-        if (!updated_by(known, pe).empty()) return true;
-    return false;
-}
+bool is_in_use(const Known& known) { return !all_sent(known).empty(); }
 
 /// The updates of other words of the same allocation.
 std::vector<Update> updates_beside(const Known& known) {
     std::vector<Update> beside;
     for (int pe = 0; pe < known.n_pes(); ++pe)
         for (const UpdateSeen& seen : known.all_of(pe))
-            if (seen.pe == known.waiting() && known.is_in_block(seen) &&
+            if (seen.pe == known.waiting() && known.is_in_block(seen.place) &&
                 !Known::covers(seen, known.wait().offset))
                 beside.push_back({pe, seen});
     return beside;
@@ -62,7 +58,7 @@ WordUpdates silent_in_array(const Known& known) {
         if (pe == known.waiting()) continue;
         const std::vector<UpdateSeen> all = known.all_of(pe);
         const bool has_updated = std::any_of(all.begin(), all.end(), [&](const UpdateSeen& seen) {
-            return seen.pe != pe && known.is_in_block(seen);
+            return seen.pe != pe && known.is_in_block(seen.place);
         });
         if (has_updated)
             ++updaters;
@@ -180,13 +176,6 @@ WordUpdates all_beside_their_own(const Known& known, const std::vector<Update>& 
     return all;
 }
 
-/// The text of each update.
-std::vector<std::pair<int, std::string>> pes_beside(const Known& known, const std::vector<Update>& beside) {
-    std::vector<std::pair<int, std::string>> texts;
-    for (const Update& one : beside) texts.emplace_back(one.pe, beside_text(known, one));
-    return texts;
-}
-
 }  // namespace
 
 WordUpdates on_other_words(const Known& known) {
@@ -209,8 +198,10 @@ WordUpdates on_other_words(const Known& known) {
         return fault(owner, "waits for the element that is its own by the pattern of the others");
     if (WordUpdates found = only_writer(known, all); !found.text.empty()) return found;
     if (WordUpdates found = all_beside_their_own(known, beside); !found.text.empty()) return found;
+    std::vector<std::pair<int, std::string>> texts;
+    for (const Update& one : beside) texts.emplace_back(one.pe, beside_text(known, one));
     constexpr std::size_t most = 3;
-    return faults(pes_beside(known, beside), most);
+    return faults(texts, most);
 }
 
 }  // namespace atl::core

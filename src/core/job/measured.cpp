@@ -31,14 +31,10 @@ std::uint16_t number_of(const char* operation) noexcept {
 std::uint64_t logged_place(const core::JobState& job, const void* object) noexcept {
     const Window& window = job.window();
     const gpu::DeviceMemory* device = job.devices().memory();
-    if (device == nullptr || window.heap_has(object) || !device->holds(object))
-        return window.offset_of(object);
-    return common::device_place | device->offset_of(object);
+    if (device == nullptr || window.heap_has(object)) return window.offset_of(object);
+    const std::size_t offset = device->offset_of(object);
+    return offset == SIZE_MAX ? window.offset_of(object) : common::device_place | offset;
 }
-
-/// Exceptions in flight as this thread's measured call began: more at its end tell that it failed. A thread
-/// has one measured call at a time.
-thread_local int exceptions = 0;
 
 /// Moves of at least this size take longer than two looks at the clock.
 constexpr std::size_t timed_bytes = 16384;
@@ -61,7 +57,7 @@ void Measured::begin(const core::JobState& job, Kind kind, const char* operation
     began_ = waited_ = 0;
     weight_ = 1;
     peer_ = world_pe;
-    if (kind != Kind::move && meter->log() != nullptr) exceptions = std::uncaught_exceptions();
+    if (kind != Kind::move && meter->log() != nullptr) place->exceptions = std::uncaught_exceptions();
     operation_ = number_of(operation);
     if (kind == Kind::move && bytes < timed_bytes && meter->log() == nullptr)
         weight_ = meter->weight_of_next(operation_);
@@ -83,7 +79,7 @@ void Measured::end() noexcept {
     if (meter_->log() != nullptr) {
         common::LoggedEvent event;
         event.kind = common::EventKind::move;
-        if (kind_ != Kind::move && std::uncaught_exceptions() > exceptions)
+        if (kind_ != Kind::move && std::uncaught_exceptions() > place_->exceptions)
             event.state = common::EventState::failed;
         event.peer = peer_;
         event.team = team_;

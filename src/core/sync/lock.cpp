@@ -18,6 +18,7 @@
 #include "atoll/detail/measured.hpp"
 
 #include "common/futex.hpp"
+#include "core/hang/wait_graph.hpp"
 #include "core/job/job_state.hpp"
 #include "core/sync/far_word.hpp"
 #include "core/sync/poll_watch.hpp"
@@ -54,7 +55,7 @@ class LockQueue {
     /// Shows a loop of attempts on the job board, with the PE that holds the lock.
     void note_attempt() const {
         detail::WaitReason why = reason();
-        why.operation = "a loop of test_lock";
+        why.operation = core::loop_of_test_lock;
         core::note_attempt(job_, why);
     }
     /// Notes where this PE, which holds the lock, has acquired it.

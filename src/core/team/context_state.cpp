@@ -45,9 +45,8 @@ bool ContextState::goes_on() noexcept {
     return (common::now_ns() - since) / moves >= seldom_ns.load(std::memory_order_relaxed) && note_again();
 }
 
-void note_context(detail::Measured& measured, const ContextState& ctx) noexcept {
-    if (measured.is_on()) [[unlikely]]
-        measured.set_context(ctx.team().meetings().recorded.team(), ctx.number());
+void ContextState::note_in(detail::Measured& measured) const noexcept {
+    measured.set_context(team_.meetings().recorded.team(), number_);
 }
 
 ContextState::~ContextState() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "atoll/context.hpp"
+#include "atoll/detail/measured.hpp"
 #include "transport/transport.hpp"
 
 #include <atomic>
@@ -28,6 +29,7 @@ class ContextState {
     transport::ContextId id() const { return id_; }
     /// In traces: 0 for a team's default context, and a number of its own for every other one of this PE.
     std::uint32_t number() const { return number_; }
+    ATOLL_API void note_in(detail::Measured& measured) const noexcept;
 
     /// True while moves are noted for hang reports: the first ones of a context, and later ones of a program
     /// that makes few a second. They take slow paths for that.
@@ -64,6 +66,9 @@ class ContextState {
 };
 
 /// Notes the context of a measured call in traces, where its quiet completes the non-blocking ones.
-ATOLL_API void note_context(detail::Measured& measured, const ContextState& ctx) noexcept;
+inline void note_context(detail::Measured& measured, const ContextState& ctx) noexcept {
+    if (measured.is_on()) [[unlikely]]
+        ctx.note_in(measured);
+}
 
 }  // namespace atl::core

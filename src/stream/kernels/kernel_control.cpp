@@ -8,6 +8,7 @@
 #include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
 #include "core/sync/exited_pes.hpp"
+#include "core/sync/job_over.hpp"
 #include "gpu/heap/device_memory.hpp"
 #include "gpu/report_text.hpp"
 #include "stream/kernels/group_place.hpp"
@@ -214,9 +215,7 @@ void check_from_host(const device::Watch& watch, const device::Report& waiting,
                      unsigned long long waited_ns) {
     core::JobState& job = *static_cast<core::JobState*>(watch.job);
     const common::BoardHeader& header = job.board().header();
-    if (header.abort.load(std::memory_order_acquire) != 0)
-        throw Error(ErrorCode::pe_died,
-                    std::string(header.abort_text) + " (noticed in " + gpu::report_text(waiting) + ")");
+    if (header.abort.load(std::memory_order_acquire) != 0) core::throw_over(job, gpu::report_text(waiting));
     if (job.waits().is_over())
         throw Error(ErrorCode::not_initialized,
                     "Another thread of this PE finalized the job during " + gpu::report_text(waiting) + ".");

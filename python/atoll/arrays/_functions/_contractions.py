@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ import atoll
 from .._compared import collective
 from .._layout import is_one, listed
 from .._libraries import on_host
-from .._settings import mixed
 from . import _products
 from ._products import matmul
 
@@ -115,14 +114,7 @@ def _number(name: str, x: Any, axis: int) -> int:
 
 def _inner(a: Any, b: Any) -> Any:
     """Return the sum of the products of the elements of two arrays of one shape."""
-    return _products.vecdot(a, _beside(a, b), conjugate=False)
-
-
-def _beside(a: Any, b: Any) -> Any:
-    """Return b in the distribution of a, if both are distributed."""
-    if not (hasattr(a, "_layout") and hasattr(b, "_layout")) or a._layout.same_distribution(b._layout):
-        return b
-    return b.redistribute(like=a)
+    return _together(_products.vecdot, a, b, conjugate=False)
 
 
 def _permuted(x: Any, order: Sequence[int]) -> Any:
@@ -273,13 +265,16 @@ def _multiplied(first: str, a: Any, second: str, b: Any, later: str, dtype: np.d
     return labels, _reshaped(matmul(x, y), [sizes[label] for label in labels])
 
 
+def _together(function: Callable[..., Any], x: Any, y: Any, **more: Any) -> Any:
+    """Return a function of two arrays; y is brought to the distribution of x, as operands of `a @ b` are."""
+    from .._ufuncs import mixed_operands
+
+    with mixed_operands("redistribute"):
+        return function(x, y, **more)
+
+
 def _elementwise(x: Any, y: Any) -> Any:
-    """Return the product of two arrays; y is brought to the distribution of x, as operands of `a @ b` are."""
-    token = mixed.set("redistribute")
-    try:
-        return np.multiply(x, y)
-    finally:
-        mixed.reset(token)
+    return _together(np.multiply, x, y)
 
 
 def _distributed(x: Any) -> Any:

@@ -84,14 +84,6 @@ def _vector_norm(x: DistArray, /, *, axis: Any = None, keepdims: bool = False, o
     return _products.vector_norm(x, None if ord == 2 else ord, axis, keepdims)
 
 
-def _tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    return _contractions.tensordot(x1, x2, axes)
-
-
-def _vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return _contractions.vecdot(x1, x2, axis)
-
-
 def _einsum(operands: Any, *, optimize: Any = False) -> Any:
     return _contractions.einsum(operands)
 
@@ -126,8 +118,8 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.bincount: _statistics.bincount,
     np.dot: _products.dot,
     np.tensordot: _contractions.tensordot,
-    np.linalg.tensordot: _tensordot,
-    np.linalg.vecdot: _vecdot,
+    np.linalg.tensordot: _contractions.tensordot,
+    np.linalg.vecdot: _contractions.vecdot,
     np.einsum: _einsum,
     np.vdot: _products.vecdot,
     np.linalg.norm: _products.norm,

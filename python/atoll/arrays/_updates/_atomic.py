@@ -10,7 +10,7 @@ import numpy as np
 import atoll
 
 from .. import _libraries
-from .._at import multiplied, summand
+from .._at import add_at, multiplied, summand
 from .._layout import numbers_in
 
 if TYPE_CHECKING:
@@ -57,12 +57,8 @@ def accumulate(
     for piece in array._layout.pieces(wanted):
         numbers = numbers_in(tuple(array._block.shape), piece.local, its).reshape(-1)
         values = its.contiguous(given[piece.place], array.dtype).reshape(-1)
-        if op == "sum" and array.dtype.kind == "c":
-            halves = np.dtype(f"f{array.dtype.itemsize // 2}")
-            places = (2 * numbers[:, None] + np.arange(2)).reshape(-1)
-            atoll.add_at(array._raw.view(halves), places, values.view(halves), piece.pe, team=array._team)
-        elif op == "sum":
-            atoll.add_at(array._raw, its.raw(numbers), its.raw(values), piece.pe, team=array._team)
+        if op == "sum":
+            add_at(array, numbers, values, piece.pe)
         elif op in _BITS:
             for number, one in _watched(numbers, values.tolist()):
                 _BITS[op](array._raw, one, piece.pe, index=number, team=array._team)
