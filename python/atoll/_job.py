@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import importlib
 import io
 import operator
@@ -399,6 +400,7 @@ _OWN = str(Path(__file__).parent) + os.sep
 _OPERATORS = np.lib.mixins.NDArrayOperatorsMixin.__add__.__code__.co_filename
 
 
+@functools.cache
 def is_own(file: str) -> bool:
     return file.startswith((_OWN, "<frozen")) or file == _OPERATORS
 

@@ -233,12 +233,16 @@ def _compare(name: str, arguments: Any, keywords: Mapping[str, Any], flag: bool)
     )
 
 
+# NumPy takes longer for the name of a dtype than all else here.
+_dtype_text = functools.cache(str)
+
+
 def _text(value: Any) -> str:
     """Return a text, equal on PEs that pass the same value."""
     from ._array import DistArray
 
     if isinstance(value, DistArray):
-        return f"<{value.dtype} {value._layout.text}>"
+        return f"<{_dtype_text(value.dtype)} {value._layout.text}>"
     if isinstance(value, np.ndarray):
         return f"<array {value.shape} {value.dtype} #{checksum(value):08x}>"
     if isinstance(value, np.generic):

@@ -77,7 +77,7 @@ class Layout:
         ranges = (range(a.parts) if a.has_copies else (at,) for a, at in zip(self.axes, own, strict=True))
         return itertools.product(*ranges)
 
-    @property
+    @functools.cached_property
     def has_halo(self) -> bool:
         """True if a part has a row of a neighbour."""
         return any(map(any, self.halo))
@@ -97,17 +97,17 @@ class Layout:
         """The distributions of the axes as a text, such as "block x cyclic"."""
         return " x ".join(axis.kind for axis in self.axes)
 
-    @property
+    @functools.cached_property
     def shape(self) -> tuple[int, ...]:
         """Global indices along each axis."""
         return tuple(axis.length for axis in self.axes)
 
-    @property
+    @functools.cached_property
     def grid(self) -> tuple[int, ...]:
         """Parts along each axis."""
         return tuple(axis.parts for axis in self.axes)
 
-    @property
+    @functools.cached_property
     def block_shape(self) -> tuple[int, ...]:
         """The shape of each PE's block, which has room for the largest part and its halo."""
         return tuple(
@@ -161,7 +161,15 @@ class Layout:
 
     def interior(self, pe: int) -> tuple[slice, ...]:
         """Return the place of a PE's part in its block: all but the halo."""
-        return tuple(slice(low, low + n) for (low, _), n in zip(self.halo, self.extents(pe), strict=True))
+        if (found := self._interiors.get(pe)) is None:
+            extents = zip(self.halo, self.extents(pe), strict=True)
+            found = self._interiors[pe] = tuple(slice(low, low + n) for (low, _), n in extents)
+        return found
+
+    @functools.cached_property
+    def _interiors(self) -> dict[int, tuple[slice, ...]]:
+        """Results of `interior`, which each access to `local` needs."""
+        return {}
 
     def padded(self, pe: int) -> tuple[slice, ...]:
         """Return the place of a PE's part and its halo in its block."""

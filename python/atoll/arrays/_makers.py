@@ -19,7 +19,7 @@ from ._layout import is_one
 from ._libraries import on_host
 from ._teams import _current
 from ._teams._exchange import gathered
-from ._together import first_difference
+from ._together import before_barrier, first_difference
 from ._ufuncs import fill
 from ._updates._joined import joined
 
@@ -166,6 +166,11 @@ def from_function(
     DistArray
         All PEs see its elements.
 
+    Raises
+    ------
+    Exception
+        If the function raises one on any PE; then on every PE, with the number of that PE.
+
     Examples
     --------
     >>> from atoll import arrays
@@ -175,8 +180,8 @@ def from_function(
     require_keywords("from_function", distribution)
     made = DistArray(shape, dtype, **distribution)
     its = made._library
-    made.local[...] = its.array(function(*map(its.array, made._layout.mesh(_current.my_pe()))))
-    _current.barrier()
+    with before_barrier():
+        made.local[...] = its.array(function(*map(its.array, made._layout.mesh(_current.my_pe()))))
     return made
 
 

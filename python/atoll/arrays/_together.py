@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+import pickle
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import atoll
 
@@ -12,25 +13,46 @@ from ._teams import _current
 from ._teams._exchange import from_root, gathered
 
 T = TypeVar("T")
-# The kinds of errors that stay what they are; others become a RuntimeError.
+# The kinds of errors whose text gets the call and the PE.
 _KINDS = (
     *(atoll.ShapeMismatch, atoll.DtypeMismatch, TypeError, ValueError, MemoryError, ImportError),
-    *(FileNotFoundError, OSError),
+    *(FileNotFoundError, OSError, FloatingPointError, ZeroDivisionError, OverflowError, RuntimeWarning),
+    *(IndexError, KeyError, AttributeError, AssertionError, NotImplementedError),
 )
 
 
-@contextlib.contextmanager
-def together(call: str) -> Iterator[None]:
+class together:
     """Run a step of this PE, and raise on every PE if it fails on any. Collective.
 
     The error has the call, the number of the first PE that failed, and its reason.
     """
-    problem: Exception | None = None
-    try:
-        yield
-    except Exception as error:
-        problem = _described(call, error)
-    raise_together(problem)
+
+    def __init__(self, call: str) -> None:
+        self._call = call
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is None or isinstance(error, Exception):  # others end this PE
+            self._raise_together(error)
+
+    def _raise_together(self, error: Exception | None) -> None:
+        raise_together(error and _described(self._call, error), error)
+
+
+class before_barrier(together):
+    """Run a step of this PE and then a barrier, and raise on every PE if the step fails on any. Collective.
+
+    Its cost is that of a barrier, if none fails.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(_current.call())
+
+    def _raise_together(self, error: Exception | None) -> None:
+        if _current.barrier_with(error is not None):
+            super()._raise_together(error)
 
 
 def on_first(call: str, function: Callable[[], T]) -> T:
@@ -49,19 +71,26 @@ def first_difference(value: T) -> tuple[int, T, T] | None:
     return next(((pe, every[0], other) for pe, other in enumerate(every) if other != every[0]), None)
 
 
-def raise_together(problem: Exception | None) -> None:
-    """Raise the first PE's problem on every PE. Collective."""
+def raise_together(problem: Exception | None, cause: Exception | None = None) -> None:
+    """Raise the first PE's problem on every PE, on this one with its cause. Collective."""
     for found in gathered(problem):
         if found is not None:
-            raise found
+            raise found from cause
 
 
 def _described(call: str, error: Exception) -> Exception:
-    """Return an error with the call and this PE, which can be pickled; an OSError keeps its number."""
+    """Return an error with the call and this PE, which can be pickled.
+
+    An OSError keeps its number. An error of the program's own kind stays what it is, with a note.
+    """
     where = f"{call}: PE {_current.my_pe()}"
     if isinstance(error, OSError) and error.errno:
         return OSError(error.errno, f"{where}: {error.strerror}")
     for kind in _KINDS:
-        if isinstance(error, kind):
+        if type(error) is kind:
             return kind(f"{where}: {error}")
+    with contextlib.suppress(Exception):
+        copy: Exception = pickle.loads(pickle.dumps(error))
+        copy.add_note(f"{where} raised it.")
+        return copy
     return RuntimeError(f"{where}: {type(error).__name__}: {error}")

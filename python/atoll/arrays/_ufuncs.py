@@ -24,6 +24,7 @@ from ._layout import Layout, layout
 from ._libraries import _numpy_warnings
 from ._settings import MIXED_KINDS, mixed
 from ._teams import _current
+from ._together import before_barrier
 
 if TYPE_CHECKING:
     from ._array import DistArray
@@ -80,10 +81,11 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
     dtypes = _result_dtypes(ufunc, locals_, where) if is_plain else None
     if dtypes is not None:
         new = [DistArray._of(its, dtype, zero=False) for dtype in dtypes]
-        where.apply(ufunc, locals_, tuple(each.local for each in new), {})
-        _current.barrier()
+        with before_barrier():
+            where.apply(ufunc, locals_, tuple(each.local for each in new), {})
         return new[0] if len(new) == 1 else tuple(new)
-    results = where.apply(ufunc, locals_, None, keywords)
+    with before_barrier():
+        results = where.apply(ufunc, locals_, None, keywords)
     parts = results if isinstance(results, tuple) else (results,)
     made = [DistArray._from_part(its, part) for part in parts]
     return made[0] if len(made) == 1 else tuple(made)
@@ -385,7 +387,9 @@ def _by_part(function: Callable[..., Any], arguments: tuple[Any, ...], keywords:
     if out is not None:
         where.elementwise(function, parts, {**named, "out": out.local})
         return out
-    return DistArray._from_part(its, where.array(where.elementwise(function, parts, named)))
+    with before_barrier():
+        part = where.array(where.elementwise(function, parts, named))
+    return DistArray._from_part(its, part)
 
 
 def fill(made: DistArray, value: Any) -> None:

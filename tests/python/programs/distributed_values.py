@@ -6,7 +6,7 @@ import random
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import atoll
 import numpy as np
@@ -291,6 +291,46 @@ def warnings_name_the_line_of_the_program(rng: random.Random) -> None:
         ("/program/of_a_user.py", 5, "divide by zero encountered in map_blocks"),
         ("/program/of_a_user.py", 6, "divide by zero encountered in log"),
     ], found
+
+
+class OwnError(Exception):
+    pass
+
+
+def raise_own(*_: object) -> NoReturn:
+    raise OwnError("the number is", 5)
+
+
+@check
+def a_failure_of_one_part_is_one_of_every_pe(rng: random.Random) -> None:
+    n, last = 3 * atoll.n_pes(), atoll.n_pes() - 1
+    a = arrays.arange(n) + 1
+    signs = arrays.from_array(np.where(np.arange(n) == n - 1, -1, 1))
+    for compute in (lambda: a**signs, lambda: np.power(a, signs, dtype=np.int64)):
+        try:
+            compute()
+        except (ValueError, TypeError) as error:
+            assert f"PE {last}: " in str(error), error
+        else:
+            raise AssertionError("nothing was raised")
+    with np.errstate(all="raise"):
+        try:
+            1 / (a - n)
+        except FloatingPointError as error:
+            assert str(error) == f"numpy.divide: PE {last}: divide by zero encountered in divide"
+        else:
+            raise AssertionError("nothing was raised")
+    for call in (
+        lambda f: a.map_blocks(f),
+        lambda f: arrays.from_function(f, n),
+    ):
+        try:
+            call(lambda part: part if atoll.my_pe() != last else raise_own(part))
+        except OwnError as error:
+            assert error.args == ("the number is", 5) and f"PE {last} raised it." in error.__notes__[0]
+        else:
+            raise AssertionError("nothing was raised")
+    assert a.sum() == n * (n + 1) // 2  # all are in step
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from .._dtypes import agreed_dtype, converted
 from .._layout import Width
 from .._parts import Parts
 from .._teams._exchange import gathered
+from .._together import before_barrier
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -132,6 +133,8 @@ class Halos(Parts):
             If one of the others is no distributed array.
         ValueError
             If a width is more than a part has. If there is a border without a width.
+        Exception
+            If the function raises one on any PE; then on every PE, with the number of that PE.
 
         Notes
         -----
@@ -147,7 +150,9 @@ class Halos(Parts):
                     f"map_blocks: {type(other).__name__} is no distributed array; pass it by name."
                 )
         _ufuncs._common_layout("map_blocks", [cast("DistArray", self), *others], strict=True)
-        result = its.array(function(*(each._block_for(halo, border) for each in (self, *others)), **keywords))
+        blocks = [each._block_for(halo, border) for each in (self, *others)]
+        with before_barrier():
+            result = its.array(function(*blocks, **keywords))
         has, expected = tuple(result.shape), tuple(self.local.shape)
         problem = None
         if has != expected:

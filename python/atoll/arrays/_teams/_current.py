@@ -82,6 +82,13 @@ def barrier() -> None:
     team().barrier()
 
 
+def barrier_with(flag: bool) -> bool:
+    """Wait as `barrier` does, and return True if any PE passes True."""
+    _libraries.finish()
+    atoll.quiet()
+    return bool(atoll.max_reduce(int(flag), team=team()))
+
+
 @contextlib.contextmanager
 def over(
     given: atoll.Team, its: _libraries.Library = _libraries.HOST, name: str | None = None
