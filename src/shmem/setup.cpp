@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "common/elf/call_site.hpp"
 #include "common/log.hpp"
 #include "core/job/job_state.hpp"
 #include "shmem/checks.hpp"
@@ -90,7 +91,9 @@ void remember_error(const Call& call, const char* sentence) noexcept {
 const std::string& remembered_error() noexcept { return last_error; }
 
 void fail(const Call& call, const std::string& sentence) {
-    end_job(front.job, 1, who() + call.name + ": " + sentence);
+    const std::string site = common::call_site(nullptr);
+    end_job(front.job, 1,
+            who() + call.name + ": " + sentence + (site.empty() ? "" : " Called at " + site + "."));
 }
 
 namespace {

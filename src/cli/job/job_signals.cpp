@@ -1,4 +1,5 @@
 // Requests during a job, made by signals and options.
+#include <algorithm>
 #include <cstdio>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -73,9 +74,13 @@ void Job::interrupt(int number, int sender) {
 void Job::tell_cause() {
     constexpr double least_s = 1;
     if (has_reported_ || options_.join) return;
-    const std::vector<common::PeDoing> doing = board_.all_doing();
+    std::vector<common::PeDoing> doing = board_.all_doing();
     for (const common::PeDoing& one : doing)
         if (one.waits && one.seconds < least_s) return;
+    const auto is_elsewhere = [](const common::PeDoing& one) { return !one.waits && may_answer(one); };
+    const auto n_elsewhere = std::count_if(doing.begin(), doing.end(), is_elsewhere);
+    const bool some_wait = std::any_of(doing.begin(), doing.end(), [](const auto& one) { return one.waits; });
+    if (n_elsewhere != 0 && some_wait) doing = doing_with_sites(board_);
     const std::string sentence = core::find_cause(doing).sentence;
     if (!sentence.empty()) say(sentence + ".");
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
+#include <map>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
@@ -271,6 +272,15 @@ std::vector<common::PeDoing> settled(const common::BoardView& board) {
     return doing;
 }
 
+/// The name of an address in the program of a process; empty for one outside.
+std::string line_of_program(const std::vector<Object>& objects, std::uint64_t returns_to) {
+    const Object* object = object_of(objects, returns_to);
+    if (object == nullptr) return {};
+    const NamedFrame frame = named_frame(object->path, returns_to - 1 - object->base, Lines::of_program);
+    if (!frame.is_program || frame.is_of_headers) return {};
+    return frame.line.empty() ? frame.text : frame.line;
+}
+
 /// Names the places in C and C++ where PEs have acquired locks for which others wait.
 void name_holders(std::vector<common::PeDoing>& doing) {
     for (common::PeDoing& one : doing) {
@@ -278,14 +288,33 @@ void name_holders(std::vector<common::PeDoing>& doing) {
             const bool is_awaited = std::any_of(doing.begin(), doing.end(), [&](const auto& other) {
                 return other.waits && other.wait.offset == held.place;
             });
-            if (!is_awaited || !held.site.empty() || held.caller == 0) continue;
-            const std::vector<Object> objects = objects_of(one.pid);
-            const Object* object = object_of(objects, held.caller);
-            if (object == nullptr) continue;
-            const NamedFrame frame =
-                named_frame(object->path, held.caller - 1 - object->base, Lines::of_program);
-            if (frame.is_program) held.site = frame.line.empty() ? frame.text : frame.line;
+            if (is_awaited && held.site.empty() && held.caller != 0)
+                held.site = line_of_program(objects_of(one.pid), held.caller);
         }
+    }
+}
+
+/// Names the places in C and C++ where PEs have updated the arrays that have awaited words.
+void name_updates(std::vector<common::PeDoing>& doing) {
+    const auto is_awaited = [&](std::uint64_t place) {
+        return std::any_of(doing.begin(), doing.end(), [&](const common::PeDoing& one) {
+            return one.waits && one.wait.word_bytes != 0 &&
+                   (place == one.wait.offset || place - one.wait.block_begin < one.wait.block_bytes);
+        });
+    };
+    for (common::PeDoing& one : doing) {
+        std::vector<Object> objects;
+        std::map<std::uint64_t, std::string> known;  // by the first caller
+        const auto name = [&](common::UpdateSeen& seen) {
+            if (seen.site.callers[0] == 0 || !is_awaited(seen.place)) return;
+            if (objects.empty()) objects = objects_of(one.pid);
+            std::string& line = known[seen.site.callers[0]];
+            for (const std::uint64_t caller : seen.site.callers)
+                if (line.empty() && caller != 0) line = line_of_program(objects, caller);
+            common::copy_text(line, seen.site.text);
+        };
+        std::for_each(one.signals.begin(), one.signals.end(), name);
+        std::for_each(one.writes.begin(), one.writes.end(), name);
     }
 }
 
@@ -339,6 +368,7 @@ std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board, st
     }
     show_polls(board, elsewhere, doing);
     name_holders(doing);
+    name_updates(doing);
     return doing;
 }
 

@@ -342,7 +342,8 @@ std::vector<UpdateSeen> updates_of(const UpdateNotes& notes) {
         if (place != 0)
             updates.push_back({place - 1, note.value.load(std::memory_order_relaxed),
                                static_cast<int>(UpdateNote::pe_of(to)), UpdateNote::kind_of(to),
-                               note.count.load(std::memory_order_relaxed)});
+                               note.count.load(std::memory_order_relaxed),
+                               notes.sites.site(note.site.load(std::memory_order_relaxed))});
     }
     return updates;
 }

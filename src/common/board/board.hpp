@@ -149,7 +149,7 @@ enum class GpuWait : std::uint32_t {
 };
 
 inline constexpr std::uint32_t board_magic = 0xA7011B0Du;
-inline constexpr std::uint32_t board_version = 13;
+inline constexpr std::uint32_t board_version = 14;
 
 struct alignas(64) BoardHeader {
     std::uint32_t magic = board_magic;
@@ -205,6 +205,7 @@ struct UpdateSeen {
     int pe = 0;               ///< that has the word
     UpdateKind kind = UpdateKind::set;
     std::uint64_t count = 1;  ///< updates of this kind in a row
+    UpdateSite site = {};
 };
 
 /// A lock that a PE holds, and the place where it acquired it.

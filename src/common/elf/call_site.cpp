@@ -152,4 +152,15 @@ CallPlace CallPlace::here() {
     return place;
 }
 
+CallPlace CallPlace::in_program() {
+    CallPlace place = here();
+    const std::span all(place.frames.addresses.data(), static_cast<std::size_t>(place.frames.count));
+    const auto first = std::find_if(all.begin(), all.end(), [](const void* frame) {
+        Dl_info info{};
+        return ::dladdr(frame, &info) != 0 && info.dli_fname && !is_ours(info);
+    });
+    place.frames.count = static_cast<int>(std::copy(first, all.end(), all.begin()) - all.begin());
+    return place;
+}
+
 }  // namespace atl::common

@@ -1,6 +1,8 @@
 // The place in the program that called the library, for errors: file and line, or function and offset.
 #pragma once
 
+#include "atoll/export.hpp"
+
 #include <array>
 #include <string>
 
@@ -9,7 +11,7 @@ namespace atl::common {
 /// "program.py:12" in Python. In C and C++ "solver.c:12 (main+0x4f)" with debug information, "main+0x4f
 /// (program)" without, "main+0x4f, near solver.cpp:12" within an inlined function of our headers. Empty where
 /// it cannot be known. Slow. `hook_state` is the result of WaitHooks::enter, null outside a wait.
-std::string call_site(void* hook_state);
+ATOLL_API std::string call_site(void* hook_state);
 /// WaitHooks::site_of_thread; empty without that.
 std::string site_of_thread();
 
@@ -29,6 +31,8 @@ struct CallPlace {
     CallFrames frames;  ///< of C and C++
 
     static CallPlace here();
+    /// The same, without the library's own frames.
+    static CallPlace in_program();
     /// The same text as `call_site` returns. Slow.
     std::string name() const { return text.empty() ? call_site_of(frames) : text; }
 };

@@ -2,6 +2,8 @@
 // job board's memory, where other PEs and the launcher read it.
 #pragma once
 
+#include "common/recorder/update_sites.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +23,7 @@ struct UpdateNote {
     std::atomic<std::uint64_t> value;
     std::atomic<std::uint64_t> to;     ///< the PE; above it the UpdateKind
     std::atomic<std::uint64_t> count;  ///< updates of this kind in a row
+    std::atomic<std::uint64_t> site;   ///< the number of a place in UpdateSites; 0: unknown
 
     static constexpr int kind_shift = 32;
     static constexpr std::uint64_t packed(std::uint64_t pe, UpdateKind kind) {
@@ -40,8 +43,10 @@ struct UpdateNotes {
     static constexpr std::size_t entries = 256, tries = 4;
     UpdateNote notes[entries];
     std::atomic<std::uint32_t> has_lost;  ///< 1: an update took the entry of another word or PE
+    UpdateSites sites;
 
-    /// An update like the last to its word takes a look at the entry and two stores.
+    /// An update like the last to its word takes a look at the entry and two stores. Its place in the program
+    /// is looked up for the first, second, fourth, ... of such updates.
     [[gnu::always_inline]] void note(std::uint64_t place, std::uint64_t value, int pe,
                                      UpdateKind kind) noexcept {
         const auto target = static_cast<std::uint64_t>(pe);
@@ -50,7 +55,10 @@ struct UpdateNotes {
         if (first.place.load(std::memory_order_relaxed) == place + 1 &&
             first.to.load(std::memory_order_relaxed) == to) [[likely]] {
             first.value.store(value, std::memory_order_relaxed);
-            first.count.store(first.count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+            const std::uint64_t count = first.count.load(std::memory_order_relaxed) + 1;
+            first.count.store(count, std::memory_order_relaxed);
+            if ((count & (count - 1)) == 0) [[unlikely]]
+                look_up_site(first);
             return;
         }
         UpdateNote& note = entry(place + 1, target);
@@ -61,6 +69,8 @@ struct UpdateNotes {
         note.value.store(value, std::memory_order_relaxed);
         note.to.store(to, std::memory_order_relaxed);
         note.count.store(before + 1, std::memory_order_relaxed);
+        if (!is_like_last) note.site.store(0, std::memory_order_relaxed);
+        look_up_site(note);
     }
     /// Forgets the updates of words from `begin` up to `end`, which get another meaning.
     void forget(std::uint64_t begin, std::uint64_t end) noexcept {
@@ -72,9 +82,14 @@ struct UpdateNotes {
     void clear() noexcept {
         forget(0, ~std::uint64_t{0});
         has_lost.store(0, std::memory_order_relaxed);
+        sites.clear();
     }
 
   private:
+    [[gnu::noinline]] void look_up_site(UpdateNote& note) noexcept {
+        if (const std::uint64_t number = sites.number_here(); number != 0)
+            note.site.store(number, std::memory_order_relaxed);
+    }
     static constexpr std::uint64_t first_entry(std::uint64_t place, std::uint64_t pe) noexcept {
         constexpr std::uint64_t word = 8, spread = 31;
         return place / word + spread * pe;

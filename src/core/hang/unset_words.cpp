@@ -81,8 +81,13 @@ std::vector<Waiters> waiters_for_words(const WaitGraph& graph) {
     }
     std::vector<Waiters> all;
     for (const auto& [key, group] : groups) all.push_back(group);
-    const auto rank = [](const Waiters& one) {
-        return std::pair(one.word.tells_fault ? 0 : one.word.is_root ? 1 : 2, -static_cast<long>(one.needed));
+    // A PE that waits for a word itself may make its missing update after that.
+    const auto is_later = [&](const WordUpdates& word) {
+        return word.is_omission && word.pes.size() == 1 && words.contains(word.pes[0]);
+    };
+    const auto rank = [&](const Waiters& one) {
+        const int kind = one.word.tells_fault ? (is_later(one.word) ? 1 : 0) : one.word.is_root ? 2 : 3;
+        return std::pair(kind, -static_cast<long>(one.needed));
     };
     std::stable_sort(all.begin(), all.end(),
                      [&](const Waiters& a, const Waiters& b) { return rank(a) < rank(b); });

@@ -48,7 +48,8 @@ WordUpdates joined(const std::vector<Update>& updates, const Known& known) {
     for (const auto& [pe, seen] : updates) {
         const bool gave_it = seen.kind == UpdateKind::set && seen.value == known.wait().found;
         const bool is_own = pe == known.waiting() && seen.kind == UpdateKind::set;
-        pes_by_text[{gave_it, (is_own ? "itself " : "") + text_of(seen, "it")}].push_back(pe);
+        const std::string line = seen.site.text[0] == '\0' ? "" : std::string(" at ") + seen.site.text;
+        pes_by_text[{gave_it, (is_own ? "itself " : "") + text_of(seen, "it") + line}].push_back(pe);
     }
     WordUpdates all;
     for (const auto& [key, pes] : pes_by_text) {
@@ -377,11 +378,8 @@ WordUpdates updates_of_polled(const Known& known, const std::vector<Update>& upd
     return made;
 }
 
-}  // namespace
-
-WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
-    if (!has_word(doing[static_cast<std::size_t>(waiting)])) return unknown_updates();
-    const Known known(doing, waiting);
+WordUpdates found_updates(const Known& known) {
+    const int waiting = known.waiting();
     const std::vector<Update> updates = updates_of_word(known);
     if (std::optional<WordUpdates> holder = holder_of_word(known, updates)) return *std::move(holder);
     if (known.home() != waiting) return updates_of_polled(known, updates);
@@ -416,8 +414,21 @@ WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
     return made;
 }
 
+}  // namespace
+
+WordUpdates updates_of_word_of(const std::vector<PeDoing>& doing, int waiting) {
+    if (!has_word(doing[static_cast<std::size_t>(waiting)])) return unknown_updates();
+    const Known known(doing, waiting);
+    WordUpdates made = found_updates(known);
+    made.text += lines_text(known, made);
+    return made;
+}
+
 WordUpdates updates_elsewhere(const std::vector<PeDoing>& doing, int waiting) {
-    return no_update(Known(doing, waiting));
+    const Known known(doing, waiting);
+    WordUpdates made = no_update(known);
+    made.text += lines_text(known, made);
+    return made;
 }
 
 int only_updater(const std::vector<PeDoing>& doing, int waiting) {
