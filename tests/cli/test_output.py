@@ -116,7 +116,7 @@ def test_ctrl_backslash_prints_the_table_and_the_job_goes_on(start_on_terminal, 
     terminal.expect("0 ready")
     terminal.expect("1 ready")
     terminal.type("\x1c")
-    terminal.expect("PE 0,1: running, waits for nothing")
+    terminal.expect("PE 0,1: in its own code")
     terminal.type("go on\n")
     assert terminal.end() == 0
 

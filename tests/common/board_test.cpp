@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/board/beside_gpu.hpp"
 #include "common/pe_ranges.hpp"
 #include "common/recorder/recorder.hpp"
 
@@ -245,8 +246,21 @@ TEST_F(Board, TableGroupsThoseThatDoTheSame) {
     board.set_state(3, PeState::died);
     const std::string table = table_of(board.all_doing());
     EXPECT_NE(table.find("  PE 0,2: barrier ("), std::string::npos) << table;
-    EXPECT_NE(table.find("  PE 1: running, waits for nothing\n"), std::string::npos) << table;
+    EXPECT_NE(table.find("  PE 1: in its own code\n"), std::string::npos) << table;
     EXPECT_NE(table.find("  PE 3: died\n"), std::string::npos) << table;
+}
+
+TEST_F(Board, TableHasPlacesOfPesThatDoNotWait) {
+    for (int pe = 0; pe < 4; ++pe) board.set_state(pe, PeState::running);
+    std::vector<PeDoing> doing = board.all_doing();
+    doing[0].site = "solver.py:61";
+    doing[1].site = "A() at probing.cpp:15";
+    doing[2].site = idle_in_pool;
+    EXPECT_EQ(table_of(doing),
+              "  PE 0: in its own code, at solver.py:61\n"
+              "  PE 1: in its own code, in A() at probing.cpp:15\n"
+              "  PE 2: between calls of the pool\n"
+              "  PE 3: in its own code\n");
 }
 
 /// The table shows kernels' waits if the PE itself has reported no wait.
@@ -269,7 +283,7 @@ TEST_F(Board, TableShowsWhatKernelsWaitFor) {
     EXPECT_EQ(doing[1].text, "its GPU waits: reduce, for PE 2");
     EXPECT_TRUE(doing[1].waits);
     EXPECT_EQ(doing[2].text, "barrier");
-    EXPECT_EQ(doing[3].text, "running, waits for nothing");
+    EXPECT_EQ(doing[3].text, "in its own code");
 }
 
 TEST(PeRanges, AreWrittenAsPeopleWriteThem) {

@@ -71,7 +71,7 @@ TEST(KernelWatch, ShowsWhatKernelsWaitForAndThatThePeDoes) {
             }
         };
         answers_until(0, 5, 0, "running, and its GPU waits: reduce, for PE 5");
-        until("running, waits for nothing");
+        until("in its own code");
         answers_until(2, 1, 4,
                       "running, and its GPU waits: reduce, for team PE 1 of team 2, at thread 31 of block 2");
         {
@@ -79,7 +79,7 @@ TEST(KernelWatch, ShowsWhatKernelsWaitForAndThatThePeDoes) {
             until("its GPU waits: its stream");
             EXPECT_TRUE(job.state().board().doing(0).waits);
         }
-        until("running, waits for nothing");
+        until("in its own code");
     });
 }
 

@@ -129,7 +129,7 @@ def test_a_pe_that_does_not_come_is_named_with_its_line(tmp_path: Path, jobs: li
     cause = (
         "atoll: PE 1 is in its own code at program.py:11, and PE 0,2 wait for it in barrier at program.py:12"
     )
-    heading = f"atoll: PEs wait, and their waits have not changed for {seconds} (ATOLL_STALL_WARN)"
+    heading = f"atoll: PEs wait, and their waits have not changed for at least {seconds} (ATOLL_STALL_WARN)"
     assert said.startswith(cause) and heading in said, said
 
 

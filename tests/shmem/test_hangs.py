@@ -71,7 +71,8 @@ FAULTS = {
         ),
         "mailbox": (
             3,
-            r"PE 0 waits in barrier at <barrier> for PE 1, which waits for it in mailbox post at <post>",
+            r"PE 0 is in barrier at <barrier> without a receive of PE 1's message, for which PE 1 waits in mailbox post at "
+            r"<post>",
         ),
         "swapped": (
             2,

@@ -17,7 +17,7 @@ class HangCause : public ::testing::Test {
   public:
     explicit HangCause(int n = 4) {
         for (int pe = 0; pe < n; ++pe) {
-            doing.push_back(common::of_state(common::PeState::running, "running, waits for nothing"));
+            doing.push_back(common::of_state(common::PeState::running, "in its own code"));
             doing.back().process = 'R';
             doing.back().pid = 100 + pe;
         }

@@ -34,7 +34,7 @@ else:
     dist.recv(x, 0)
 dist.barrier()
 """,
-        r"PE 0 waits in barrier at program.py:8 \(call 1\) for PE 2, which waits for it in recv at program.py:7 "
+        r"PE 0 is in barrier at program.py:8 \(call 1\) without a send to PE 2, which waits for it in recv at program.py:7 "
         r"\(40 bytes by tag 0, while rank 1 has not received one of rank 0\)\.$",
     ),
     "a message by another tag": (
@@ -45,8 +45,8 @@ if me == 1:
     dist.recv(x, 0, tag=2)
 dist.barrier()
 """,
-        r"PE 0 waits in barrier at program.py:8 \(call 1\) for PE 1, which waits for it in recv at program.py:7 "
-        r"\(40 bytes by tag 2, while one by tag 1 is here\)\.$",
+        r"PE 0 has sent 40 bytes by tag 1, where PE 1 waits for tag 2 in recv at program.py:7, and PE 0 waits for it in "
+        r"barrier at program.py:8 \(call 1\)\.$",
     ),
     "one message too few from any rank": (
         """\
@@ -67,7 +67,7 @@ if me != 1:
 else:
     dist.recv(x, 2)
 """,
-        r"PE 2 waits in all_reduce at program.py:6 \(40 bytes, call 1\) for PE 1, which waits for it in recv at "
+        r"PE 2 is in all_reduce at program.py:6 \(40 bytes, call 1\) without a send to PE 1, which waits for it in recv at "
         r"program.py:8 \(40 bytes by tag 0\)\.$",
     ),
     "two groups in another order": (
@@ -88,8 +88,41 @@ if me != 1:
     dist.new_group([0, 1, 2])
 dist.barrier()
 """,
-        r"PE 1 waits in barrier at program.py:6 \(call 1\) for PE 0, which waits for it in new_group at "
-        r"program.py:5\.$",
+        r"PE 1 is in barrier at program.py:6 \(call 1\) without a new_group of ranks 0-2, for which PE 0 waits in "
+        r"new_group at program.py:5\.$",
+    ),
+    "a group of others that one rank does not make": (
+        """\
+if me != 1:
+    dist.new_group([0])
+dist.new_group([1, 2])
+dist.barrier()
+""",
+        r"PE 1 has left out a new_group: it is in new_group 1 at program.py:6 \(ranks 1,2\), where PE 2 is in "
+        r"new_group 2 at program.py:6 \(ranks 1,2\); every rank must call new_group for each group, also for those of "
+        r"others\.$",
+    ),
+    "a pair of others that one rank does not make": (
+        """\
+if me != 2:
+    dist.new_group([0, 1])
+time.sleep(0.2)
+dist.new_group([0, 2])
+dist.barrier()
+""",
+        r"PE 2 has left out a new_group: it is in new_group 1 at program.py:7 \(ranks 0,2\), where PE 0 is in "
+        r"new_group 2 at program.py:7 \(ranks 0,2\); ",
+    ),
+    "a receive from another rank": (
+        """\
+if me == 0:
+    dist.send(x, 1)
+else:
+    dist.recv(x, 3 - me)
+dist.barrier()
+""",
+        r"40 bytes of PE 0 for PE 1 lie unreceived, while PE 1 waits for PE 2 in recv at program.py:7; PE 1,2 wait for "
+        r"each other: PE 1 for PE 2 in recv at program.py:7 \(40 bytes by tag 0, while one of rank 0 is here\), PE 2 ",
     ),
     "a barrier of Atoll's own": (
         """\
@@ -149,7 +182,7 @@ def test_ranks_without_our_launcher_report_that_all_wait(tmp_path: Path) -> None
 
 def test_a_sleeping_rank_is_reported_without_our_launcher(tmp_path: Path) -> None:
     code, first = ABSENT["a rank that sleeps, while DDP of others waits"]
-    heading = "atoll: PEs wait, and their waits have not changed for 5 s"
+    heading = "atoll: PEs wait, and their waits have not changed for at least 5 s"
     line = unwatched_report(tmp_path, code, heading, "0.5")
     assert re.match(first, line), line
 
@@ -236,7 +269,7 @@ def test_ranks_for_which_a_sleeping_one_is_missing_are_reported_without_a_questi
     line = job.first_line()
     assert re.match(first, line), line
     assert (
-        "PE 1 sleeps outside Atoll, and the waits of the others have not changed for 2 s" in job.next_line()
+        "PE 1 sleeps outside Atoll, and the waits of the others have not changed for at least 2 s" in job.next_line()
     )
 
 
@@ -278,7 +311,7 @@ for step in range(3):
 dist.barrier()
 """,
         r"PE 1 called barrier at program.py:8 as call 3 of group 0, where PE [02,]+ called all_reduce \(sum\) of 40 "
-        r"bytes of float32 at program.py:7: the calls differ; PE \d exited with status 1 ",
+        r"bytes of float32 at program.py:7: the calls differ; PE \d exited with status 1, ",
     ),
     "another call in a branch": (
         """\
@@ -288,12 +321,12 @@ else:
     dist.all_reduce(x)
 """,
         r"PE 2 called broadcast of 40 bytes with root 0 at program.py:5 as call 1 of group 0, where PE [01,]+ called "
-        r"all_reduce \(sum\) of 40 bytes of float32 at program.py:7: the calls differ; PE \d exited with status 1 ",
+        r"all_reduce \(sum\) of 40 bytes of float32 at program.py:7: the calls differ; PE \d exited with status 1, ",
     ),
     "another size of a work that is pending": (
         "dist.all_reduce(torch.ones(10 + (me == 0)), async_op=True).wait()\n",
         r"PE 0 called all_reduce \(sum\) of 44 bytes of float32 as call 1 of group 0, where PE [12,]+ called "
-        r"all_reduce \(sum\) of 40 bytes of float32: the calls differ; PE \d exited with status 1 ",
+        r"all_reduce \(sum\) of 40 bytes of float32: the calls differ; PE \d exited with status 1, ",
     ),
     "a rank that ends early": (
         """\
@@ -302,7 +335,7 @@ if me == 1:
 dist.all_reduce(x)
 """,
         r"rank 1 \(process \d+\) ended without leaving the group of group 0, so all_reduce \(sum\) of 40 bytes of "
-        r"float32 on rank \d cannot end; PE \d exited with status 1 ",
+        r"float32 on rank \d cannot end; PE \d exited with status 1, ",
     ),
 }
 
@@ -320,10 +353,25 @@ def test_the_error_of_different_calls_has_both_places(tmp_path: Path) -> None:
     done = ended(tmp_path, "dist.barrier() if me == 1 else dist.all_reduce(x)\n")
     program = re.escape(f"{tmp_path}{os.sep}program.py:4")
     assert re.search(
-        rf"rank 1 called barrier at {program} \(its call 1 of group 0\), but rank \d called all_reduce \(sum\) of 40 "
-        rf"bytes of float32 at {program} \(its call 1 of group 0\)\.",
+        rf"rank 1 called barrier at {program} as call 1 of group 0, where rank 0,2 called all_reduce \(sum\) of 40 "
+        rf"bytes of float32 at {program}\.",
         done.stderr,
     ), done.stderr
+
+
+def test_the_error_of_different_calls_is_the_same_on_every_rank(tmp_path: Path) -> None:
+    code = """\
+try:
+    dist.all_reduce(x.double() if me == 1 else x)
+except RuntimeError as error:
+    print(f"error: {error}", flush=True)
+"""
+    done = ended(tmp_path, code)
+    errors = [line for line in done.stdout.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 3, done
+    assert len(set(errors)) == 1, errors
+    assert "rank 1 called all_reduce (sum) of 80 bytes of float64 at " in errors[0], errors[0]
+    assert "where rank 0,2 called all_reduce (sum) of 40 bytes of float32 at " in errors[0], errors[0]
 
 
 def test_the_failure_of_a_group_that_was_replaced_is_not_told(tmp_path: Path) -> None:
@@ -338,4 +386,4 @@ sys.exit(3 if me == 2 else 0)
 """
     done = ended(tmp_path, code)
     assert done.returncode == 3, done.stderr
-    assert f"{SAYS}PE 2 exited with status 3 " in done.stderr, done.stderr
+    assert f"{SAYS}PE 2 exited with status 3, " in done.stderr, done.stderr

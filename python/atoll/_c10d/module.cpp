@@ -21,7 +21,7 @@ c10::intrusive_ptr<c10d::Backend> create_backend(const c10::intrusive_ptr<c10d::
     if (names.empty())
         for (int i = 0; i < size; ++i) names.push_back(i);
     const Milliseconds timeout(static_cast<std::int64_t>(timeout_s * 1e3));
-    const std::string keys = keys_of_group(*store, "atoll", size);
+    const std::string keys = keys_of_group(*store, prefix_of_ranks(names), size);
     StoreCalls calls(*store, keys + "/", timeout);
     const atoll_store joining = calls.calls();
     atoll_group* group = table->join(&joining, rank, size, names.data(), group_id.c_str());

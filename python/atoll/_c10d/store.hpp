@@ -5,7 +5,10 @@
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include <functional>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace atoll_c10d {
 
@@ -85,6 +88,14 @@ class StoreCalls {
     const bool polls_;
     std::exception_ptr error_;
 };
+
+/// The beginning of the keys of a group of these global ranks. If one of them has left out an earlier group, it
+/// must not meet those of that group.
+inline std::string prefix_of_ranks(const std::vector<int>& ranks) {
+    std::string text;
+    for (const int rank : ranks) text += std::to_string(rank) + ",";
+    return c10::str("atoll/", std::hash<std::string>{}(text));
+}
 
 /// The keys of one group. A store may outlive a group, so every group of a store has its own keys: those of
 /// its first, second, ... set of `size` tickets.

@@ -1,5 +1,6 @@
 // The end of PEs, and of the job with them.
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <optional>
 #include <sys/socket.h>
@@ -30,6 +31,12 @@ struct Ended {
     pid_t pid;
     int wait_status;
 };
+/// "PE 1 exited with status 1, 0.19 s after the start": a comma keeps two numbers apart.
+std::string timed_text(const std::string& text, double seconds) {
+    const bool has_number = !text.empty() && std::isdigit(static_cast<unsigned char>(text.back())) != 0;
+    return text + (has_number ? ", " : " ") + common::elapsed_text(seconds) + " after the start";
+}
+
 bool was_killed(const Ended& one) { return WIFSIGNALED(one.wait_status); }
 bool has_failed(const Ended& one) { return one.wait_status != 0; }
 
@@ -137,15 +144,15 @@ void Job::on_death(int pe, int wait_status) {
         }
         return on_abort(aborter, abort_status, header.abort_text);
     }
-    const std::string when = " " + common::elapsed_text(now()) + " after the start";
+    const auto timed = [this](const std::string& text) { return timed_text(text, now()); };
     const int status = shell_status(wait_status);
     if (interrupted_by_ != 0 && status == 128 + interrupted_by_) {
-        return end(-1, status, "the job was interrupted by " + signal_name(interrupted_by_) + when);
+        return end(-1, status, timed("the job was interrupted by " + signal_name(interrupted_by_)));
     }
     const int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
     const std::string place = number == 0 || options_.join ? "" : crash_place(board_, pe, number);
-    std::string sentence = "PE " + std::to_string(options_.first_pe + pe) + " " +
-                           describe_wait_status(wait_status) + place + (place.empty() ? "" : ",") + when +
+    std::string sentence = timed("PE " + std::to_string(options_.first_pe + pe) + " " +
+                                 describe_wait_status(wait_status) + place + (place.empty() ? "" : ",")) +
                            doing;
     if (number == SIGABRT && !options_.join)
         if (const std::string differing = differing_last_call(board_, pe); !differing.empty())
@@ -174,25 +181,25 @@ void Job::on_death(int pe, int wait_status) {
 void Job::on_abort(int pe, int status, const std::string& text) {
     // OpenSHMEM's global_exit(0): every PE ends, without an error.
     if (status == 0 && text.empty()) return end(pe, 0, "");
-    const std::string when = " " + common::elapsed_text(now()) + " after the start";
+    const auto timed = [this](const std::string& what) { return timed_text(what, now()); };
     // A program in Python has printed the exception itself; the launcher does not repeat it.
     constexpr std::string_view uncaught = " ended by an uncaught exception";
     const std::string begin = "PE " + std::to_string(pe) + std::string(uncaught);
     const std::size_t colon = text.find(": ");
     if (!text.starts_with(begin) || colon == std::string::npos) {
         const std::string cause = cause_of_error(pe, text, "");
-        if (!cause.empty()) return end(pe, status, cause + when);
-        return end(pe, status, bootstrap::end_text(pe, status) + when + (text.empty() ? "" : ": " + text));
+        if (!cause.empty()) return end(pe, status, timed(cause));
+        return end(pe, status, timed(bootstrap::end_text(pe, status)) + (text.empty() ? "" : ": " + text));
     }
     const std::string place = text.substr(begin.size(), colon - begin.size());  // " at x.py:8", or empty
     const std::string exception = text.substr(colon + 2);
     if (output_) output_->catch_up();
     const std::string cause = cause_of_error(pe, exception, place.empty() ? "" : place.substr(4));
-    if (!cause.empty()) return end(pe, status, cause + when, "", false);
+    if (!cause.empty()) return end(pe, status, timed(cause), "", false);
     // The only PE of a job has printed it to the launcher's own stderr.
     const bool is_shown =
         output_ ? output_->has_shown(pe, exception.substr(0, exception.find('\n'))) : pes_.size() == 1;
-    const std::string ended = begin + place + (place.empty() ? "" : ",") + when;
+    const std::string ended = timed(begin + place + (place.empty() ? "" : ","));
     const std::string full = ended + ": " + exception;
     // A traceback says enough, except of a wait that ran out or was interrupted.
     constexpr std::string_view of_waits[] = {"atoll.Timeout", "Timeout", "KeyboardInterrupt"};

@@ -7,6 +7,7 @@
 #include "common/clock.hpp"
 #include "common/elf/call_site.hpp"
 #include "common/hmac.hpp"
+#include "common/pe_ranges.hpp"
 #include "common/settings/settings.hpp"
 #include "common/text.hpp"
 
@@ -86,6 +87,10 @@ class Meeting {
         values.team = common::team_number(joining_.label);
         common::copy_text(values.team == 0 ? "init_process_group" : "new_group", values.operation);
         common::copy_text(joining_.label, values.group);
+        std::vector<int> numbers;
+        for (int i = 0; i < joining_.n; ++i) numbers.push_back(joining_.number(i));
+        std::sort(numbers.begin(), numbers.end());
+        if (values.team != 0) common::copy_text("ranks " + common::pe_ranges(numbers), values.name);
         common::copy_text(common::file_name(common::site_of_thread()), values.site);
         values.since_ns = common::now_ns();
         const int number = joining_.number(member);

@@ -74,16 +74,35 @@ void Messages::open(int pe) {
     outbox_[pe].store(job.arena().offset(channel) + 1, std::memory_order_release);
 }
 
-bool Messages::find(int pe) {
+/// Null until `pe` has made its channel to this PE.
+Channel* Messages::channel_from(int pe) {
     core::JobState& job = team_.job();
     const std::uint64_t table = team_.member(pe).outbox.load(std::memory_order_acquire);
-    if (table == 0) return false;
+    if (table == 0) return nullptr;
     const int owner = team_.world_pe(pe);
     auto* entries = static_cast<Entry*>(job.arena().address(owner, table - 1));
     const std::uint64_t channel = entries[team_.my_pe()].load(std::memory_order_acquire);
-    if (channel == 0) return false;
-    receiver(pe).channel = static_cast<Channel*>(job.arena().address(owner, channel - 1));
-    return true;
+    return channel == 0 ? nullptr : static_cast<Channel*>(job.arena().address(owner, channel - 1));
+}
+
+bool Messages::find(int pe) {
+    receiver(pe).channel = channel_from(pe);
+    return receiver(pe).channel != nullptr;
+}
+
+common::OtherMessage Messages::other_than(int awaited) {
+    common::OtherMessage found;
+    for (int pe = 0; pe < team_.n_pes(); ++pe) {
+        if (pe == awaited || pe == team_.my_pe()) continue;
+        Channel* const channel = channel_from(pe);
+        if (channel == nullptr) continue;
+        const std::uint32_t cells = receiver(pe).cells.load(std::memory_order_relaxed);
+        const Cell& cell = channel->cell(cells % ring_);
+        if (cell.number.load(std::memory_order_acquire) != cells + 1) continue;
+        if (found.from >= 0) return {};
+        found = {.from = team_.world_pe(pe), .bytes = cell.message_bytes};
+    }
+    return found;
 }
 
 Transfer::Transfer(Messages& messages, const MessageGroup::Message& message)
@@ -143,20 +162,22 @@ Transfer::Progress Transfer::send() {
     Endpoint& end = endpoint();
     if (!end.channel) messages_->open(pe_);
     const std::uint32_t ring = messages_->ring();
+    std::uint32_t cells = end.cells.load(std::memory_order_relaxed);
     auto progress = Progress::stuck;
     for (;;) {
-        if (end.cells - end.taken == ring) {
+        if (cells - end.taken == ring) {
             end.taken = end.channel->taken.load(std::memory_order_acquire);
-            if (end.cells - end.taken == ring) return progress;
+            if (cells - end.taken == ring) return progress;
         }
-        Cell& cell = end.channel->cell(end.cells % ring);
+        Cell& cell = end.channel->cell(cells % ring);
         const std::size_t length = std::min(Cell::data_bytes, bytes_ - moved_);
         cell.head = Head(length, elements_).word();
         cell.message_bytes = bytes_;
         if (length != 0) std::memcpy(cell.data, data_ + moved_, length);
-        cell.number.store(++end.cells, std::memory_order_release);
+        end.cells.store(++cells, std::memory_order_relaxed);
+        cell.number.store(cells, std::memory_order_release);
         if (far_)
-            post_letter(messages_->team(), pe_, end.channel, end.cells);
+            post_letter(messages_->team(), pe_, end.channel, cells);
         else
             ring_doorbell(messages_->team(), pe_);
         begun_ = true;
@@ -170,23 +191,25 @@ Transfer::Progress Transfer::send() {
 
 const Cell* Transfer::next_cell() {
     Endpoint& end = endpoint();
+    const std::uint32_t cells = end.cells.load(std::memory_order_relaxed);
     if (far_) {
         core::TeamState& team = messages_->team();
-        if (static_cast<std::int32_t>(read_letter(team, pe_) - end.cells) <= 0) return nullptr;
+        if (static_cast<std::int32_t>(read_letter(team, pe_) - cells) <= 0) return nullptr;
         if (!end.fetched) end.fetched = std::make_unique<Cell>();
-        fetch_cell(team, pe_, end.cells % messages_->ring(), *end.fetched);
+        fetch_cell(team, pe_, cells % messages_->ring(), *end.fetched);
         return end.fetched.get();
     }
     if (!end.channel && !messages_->find(pe_)) return nullptr;
-    const Cell& cell = end.channel->cell(end.cells % messages_->ring());
-    return cell.number.load(std::memory_order_acquire) == end.cells + 1 ? &cell : nullptr;
+    const Cell& cell = end.channel->cell(cells % messages_->ring());
+    return cell.number.load(std::memory_order_acquire) == cells + 1 ? &cell : nullptr;
 }
 
 void Transfer::give_back() {
     Endpoint& end = endpoint();
-    ++end.cells;
-    if (far_) return return_cells(messages_->team(), pe_, end.cells);
-    end.channel->taken.store(end.cells, std::memory_order_release);
+    const std::uint32_t cells = end.cells.load(std::memory_order_relaxed) + 1;
+    end.cells.store(cells, std::memory_order_relaxed);
+    if (far_) return return_cells(messages_->team(), pe_, cells);
+    end.channel->taken.store(cells, std::memory_order_release);
     ring_doorbell(messages_->team(), pe_);
 }
 

@@ -1,6 +1,7 @@
 // A channel of messages from one member of a team to another: a ring of cells in the sender's arena.
 #pragma once
 
+#include "common/board/board.hpp"
 #include "core/base/control_block.hpp"
 #include "core/job/job_state.hpp"
 #include "core/team/team_state.hpp"
@@ -61,7 +62,8 @@ struct Channel {
 /// One direction between this PE and another: this PE's own state of it.
 struct Endpoint {
     Channel* channel = nullptr;
-    std::uint32_t cells = 0;        ///< sent or received on it, ever
+    /// Sent or received on it, ever. Atomic for looks of threads that receive from others.
+    std::atomic<std::uint32_t> cells{0};
     std::uint32_t taken = 0;        ///< sender: as last looked at
     bool broken = false;            ///< an operation ended by an error halfway through a message
     std::uint64_t blocked = 0;      ///< the sweep of a group in which an earlier message could not end
@@ -83,11 +85,16 @@ class Messages final : public core::TeamAttachment {
     void open(int pe);
     /// True once `pe` has made its channel to this PE.
     bool find(int pe);
+    /// The only message that has come from another member than `awaited`, and that nobody has begun to
+    /// receive.
+    common::OtherMessage other_than(int awaited);
     std::uint32_t ring() const { return ring_; }
     core::TeamState& team() { return team_; }
 
   private:
     using Entry = std::atomic<std::uint64_t>;  ///< arena offset + 1 of a channel
+
+    Channel* channel_from(int pe);
 
     core::TeamState& team_;
     std::uint32_t ring_;  ///< cells in a channel
@@ -106,6 +113,10 @@ class Transfer {
     Progress advance();
     bool done() const { return done_; }
     bool is_send() const { return is_send_; }
+    /// A message of another member, which a receive leaves where it is.
+    common::OtherMessage other() const {
+        return is_send_ || far_ ? common::OtherMessage() : messages_->other_than(pe_);
+    }
     int world_pe() const { return messages_->team().world_pe(pe_); }
     Endpoint& endpoint() const { return is_send_ ? messages_->sender(pe_) : messages_->receiver(pe_); }
     /// Marks a channel with an incomplete message as broken after an error; it cannot be continued.

@@ -3,6 +3,7 @@
 
 #include "collective/messages/channel.hpp"
 #include "core/context/host_only.hpp"
+#include "core/sync/wait_on_board.hpp"
 
 #include <exception>
 #include <vector>
@@ -17,8 +18,9 @@ using Progress = Transfer::Progress;
 
 /// Calls `advance` until it is done. Sleeps on this PE's doorbell; a partner that finds the PE asleep rings
 /// it. Progress restarts the time-out, which therefore means that nothing moved for so long.
-template <class Advance>
-void drive(core::TeamState& team, const detail::WaitReason& reason, Advance&& advance) {
+/// `find_other` finds the message that a long wait shows.
+template <class Advance, class Find>
+void drive(core::TeamState& team, const detail::WaitReason& reason, Advance&& advance, Find&& find_other) {
     core::JobState& job = team.job();
     core::TeamState& near = team.spread() ? team.spread()->local() : team;
     detail::Flag& bell = near.member(near.my_pe()).doorbell.flag;
@@ -29,6 +31,8 @@ void drive(core::TeamState& team, const detail::WaitReason& reason, Advance&& ad
             i = progress == Progress::moved ? 0 : i + 1;
             if (i >= detail::tight_spins) detail::cpu_pause();
         }
+        const core::ShownMessage::Find find(find_other);
+        const core::ShownMessage shown(find);
         detail::SlowWait slow(job, reason, -1);
         for (auto progress = Progress::stuck; progress == Progress::stuck;) {
             if (slow.must_sleep()) {
@@ -62,7 +66,8 @@ void transfer(core::TeamState& team, const MessageGroup::Message& message) {
     reason.team = team.number();
     reason.peer = one.world_pe();
     try {
-        drive(team, reason, [&] { return one.advance(); });
+        drive(
+            team, reason, [&] { return one.advance(); }, [&] { return one.other(); });
     } catch (...) {
         one.abandon();
         throw;
@@ -89,7 +94,8 @@ class RunningGroup {
         reason.missing = &RunningGroup::missing;
         reason.argument = this;
         try {
-            drive(team_, reason, [this] { return advance(); });
+            drive(
+                team_, reason, [this] { return advance(); }, [] { return common::OtherMessage(); });
         } catch (...) {
             for (Transfer& t : transfers_) t.abandon();
             throw;

@@ -172,7 +172,7 @@ bool Group::move(Done& done) {
             const RequestPtr& head = collectives_.front();
             moved |= rounds_.advance(*head);
             if (rounds_.difference()) {
-                const std::string text = mismatch_.text(*rounds_.difference(), *head);
+                const std::string text = mismatch_.text(*rounds_.difference(), *head, rounds_.forms());
                 if (!text.empty()) {
                     note_difference();
                     throw Error(ErrorCode::collective_mismatch, text);

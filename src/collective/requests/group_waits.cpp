@@ -49,6 +49,8 @@ Group::Snapshot Group::snapshot_of(const Request& request) {
     if (request.call.is_message()) {
         now.details = messages_.details(request);
         now.moved = messages_.moved(request);
+        now.tag = request.call.tag;
+        now.other = messages_.other_than(request);
         // Any of several members may end it.
         if (now.missing.size() > 1) now.missing.clear();
         return now;
@@ -78,12 +80,8 @@ void Group::note_failure(common::FailureNote::Kind kind, std::string text) const
 
 void Group::note_difference() {
     if (!members_.membership().seat) return;
-    const Rounds::Difference& difference = *rounds_.difference();
-    std::vector<int> like_mine = rounds_.callers(difference.mine);
-    if (std::find(like_mine.begin(), like_mine.end(), rank()) == like_mine.end()) like_mine.push_back(rank());
-    std::vector<int> like_theirs = rounds_.callers(difference.theirs);
-    if (like_theirs.empty()) like_theirs.push_back(difference.member);
-    note_failure(common::FailureNote::Kind::own, mismatch_.sentence(difference, like_mine, like_theirs));
+    note_failure(common::FailureNote::Kind::own,
+                 mismatch_.sentence(*rounds_.difference(), rounds_.forms()));
 }
 
 /// Gives the place of this thread's call, for the report of a difference. Without the lock: the thread takes

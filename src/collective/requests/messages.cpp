@@ -259,15 +259,45 @@ std::string Messages::details(const Request& request) {
     const bool sends = call.kind == Kind::send;
     std::string text =
         std::to_string((sends ? call.in : call.out)[0].bytes) + " bytes by tag " + std::to_string(call.tag);
-    if (!sends) text += call.root == any_source ? " from any rank" : others_of(call.root);
+    if (!sends) text += call.root == any_source ? " from any rank" : others_of(request);
     return text;
 }
 
-/// Messages of a sender that may be meant for the waiting receive: by another tag, or to another member,
-/// which does not receive them.
-std::string Messages::others_of(int sender) {
-    for (const Early& early : incoming_[std::size_t(sender)].earlier)
-        return ", while one by tag " + std::to_string(early.tag) + " is here";
+/// The header of a message that has come, and that no receive has begun to take. A sender in whose messages a
+/// receive looks has none.
+std::optional<Messages::Frame> Messages::arrived_from(int sender) const {
+    const Area& other = members_.area(sender);
+    if (incoming_[std::size_t(sender)].open || !other) return std::nullopt;
+    const std::uint64_t at = members_.mine().taken(sender).load(std::memory_order_relaxed);
+    if (other.produced(members_.rank()).load(std::memory_order_acquire) - at < frame_bytes)
+        return std::nullopt;
+    Frame frame{};
+    std::memcpy(&frame, other.ring(members_.rank()) + at % ring_bytes, sizeof frame);
+    return frame;
+}
+
+common::OtherMessage Messages::other_than(const Request& request) const {
+    const Call& call = request.call;
+    if (call.kind == Kind::send || call.root == any_source) return {};
+    if (const auto& earlier = incoming_[std::size_t(call.root)].earlier; !earlier.empty())
+        return {.from = call.root, .tag = earlier.front().tag, .bytes = earlier.front().data.size()};
+    common::OtherMessage found;
+    for (int i = 0; i < members_.n(); ++i) {
+        if (i == members_.rank() || i == call.root || expects(i)) continue;
+        const std::optional<Frame> frame = arrived_from(i);
+        if (!frame) continue;
+        if (found.from >= 0) return {};
+        found = {.from = i, .tag = frame->tag, .bytes = frame->bytes};
+    }
+    return found;
+}
+
+/// Messages that may be meant for the waiting receive: of its sender by another tag, or to another member,
+/// which does not receive them; else one of another member.
+std::string Messages::others_of(const Request& request) {
+    const int sender = request.call.root;
+    const common::OtherMessage other = other_than(request);
+    if (other.from == sender) return ", while one by tag " + std::to_string(other.tag) + " is here";
     const Area& from = members_.area(sender);
     for (int i = 0; from && i < members_.n(); ++i) {
         const Area& to = members_.area(i);
@@ -276,7 +306,7 @@ std::string Messages::others_of(int sender) {
             to.taken(sender).load(std::memory_order_acquire))
             return ", while " + members_.name(i) + " has not received one of " + members_.name(sender);
     }
-    return {};
+    return other.from < 0 ? "" : ", while one of " + members_.name(other.from) + " is here";
 }
 
 bool Messages::withdraw(const Request& request) {

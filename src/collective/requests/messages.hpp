@@ -3,9 +3,11 @@
 
 #include "collective/members/members.hpp"
 #include "collective/requests/call.hpp"
+#include "common/board/board.hpp"
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,9 @@ class Messages {
     std::vector<int> missing(const Request& request) const;
     /// "40 bytes by tag 0", and for a receive messages that it does not take.
     std::string details(const Request& request);
+    /// A message of the awaited sender by another tag, or the only one of another member that has come while
+    /// the request waits for its sender. `from` is a member.
+    common::OtherMessage other_than(const Request& request) const;
     /// Bytes that have moved.
     std::uint64_t moved(const Request& request) const;
     /// Removes a request of which no byte has moved. Returns false if some have.
@@ -68,7 +73,8 @@ class Messages {
     RequestPtr matching(int from, std::int64_t tag);
     void check_room(int from, std::int64_t tag, std::uint64_t bytes, const Span& to) const;
     bool expects(int from) const;
-    std::string others_of(int sender);
+    std::string others_of(const Request& request);
+    std::optional<Frame> arrived_from(int sender) const;
 
     Members& members_;
     std::vector<std::deque<RequestPtr>> sends_;

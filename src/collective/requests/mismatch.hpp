@@ -5,7 +5,9 @@
 #include "collective/requests/rounds.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace atl::requests {
 
@@ -15,20 +17,23 @@ class Mismatch {
 
     /// The error's text once both places are known, or one is late; empty until then. The first call
     /// publishes the place of `request`, this member's call, if that is known.
-    std::string text(const Rounds::Difference& difference, const Request& request);
+    std::string text(const Rounds::Difference& difference, const Request& request,
+                     const std::vector<Rounds::Form>& forms);
     /// True if `text` waits for the place of this member's call, of which `set_site` tells it.
     bool lacks_site() const { return until_ns_ != 0 && !is_placed_; }
     void set_site(const std::string& site, const Rounds::Difference& difference);
     /// The sentence for a launcher, by numbers of PEs: "PE 1 called barrier at x.py:9 as call 6 of group 0,
-    /// where …". Each list has the members that are known to have made the call.
-    std::string sentence(const Rounds::Difference& difference, const std::vector<int>& like_mine,
-                         const std::vector<int>& like_theirs) const;
+    /// where …".
+    std::string sentence(const Rounds::Difference& difference, const std::vector<Rounds::Form>& forms) const;
 
   private:
-    std::string text_of_group(const Rounds::Difference& difference) const;
-    std::string their_site(const Rounds::Difference& difference) const;
+    std::string calls_text(const std::vector<Rounds::Form>& forms, const std::string& who, bool is_short,
+                           const std::function<int(int)>& number_of) const;
+    std::string text_of_group(const std::vector<Rounds::Form>& forms) const;
+    std::string site_of(int member, const Announcement& call) const;
     void publish(const std::string& site, std::uint32_t number);
-    bool is_sited(const Rounds::Difference& difference) const;
+    bool is_sited(int member, const Announcement& call) const;
+    bool are_known(const std::vector<Rounds::Form>& forms) const;
 
     Members& members_;
     std::string site_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 namespace atl::requests {
 namespace {
@@ -451,15 +452,25 @@ Announcement announced(const SlotHeader& header) {
 
 }  // namespace
 
-std::vector<int> Rounds::callers(const Announcement& call) {
-    std::vector<int> found;
+std::vector<Rounds::Form> Rounds::forms() {
+    std::vector<Form> found;
     for (int i = 0; i < members_.n(); ++i) {
         const Area& area = members_.area(i);
         if (!area) continue;
         const SlotHeader& header = area.head().headers[base_ % n_slots];
         const bool has_come = header.round.load(std::memory_order_acquire) == base_ + 1;
-        if (has_come && announced(header) == call) found.push_back(i);
+        if (!has_come) continue;
+        const Announcement call = announced(header);
+        const auto form =
+            std::find_if(found.begin(), found.end(), [&](const Form& one) { return one.call == call; });
+        if (form == found.end())
+            found.push_back({call, {i}});
+        else
+            form->members.push_back(i);
     }
+    std::sort(found.begin(), found.end(), [](const Form& a, const Form& b) {
+        return std::pair(a.members.size(), -a.members[0]) < std::pair(b.members.size(), -b.members[0]);
+    });
     return found;
 }
 

@@ -29,8 +29,14 @@ class Rounds {
     bool advance(Request& request);
     /// Empty while all calls that have arrived are equal.
     const std::optional<Difference>& difference() const { return difference_; }
-    /// The members that have announced `call` where calls differ.
-    std::vector<int> callers(const Announcement& call);
+    /// Members that have announced one call.
+    struct Form {
+        Announcement call;
+        std::vector<int> members;
+    };
+    /// The calls of all members that have come to where calls differ, the usual one last. Equal on all members,
+    /// once all have come.
+    std::vector<Form> forms();
     static bool is_complete(const Request& request) {
         return request.published == request.rounds && request.consumed == request.rounds &&
                (!request.in_place || request.drained);

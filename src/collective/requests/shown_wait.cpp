@@ -39,6 +39,9 @@ void ShownWait::show() {
     values.since_ns = since_ns_;
     values.team_id = of.identity;
     values.call = snapshot.call;
+    values.tag = snapshot.tag;
+    values.other = snapshot.other;
+    if (values.other.from >= 0) values.other.from = of.pes[std::size_t(values.other.from)];
     int n = 0;
     for (const int member : snapshot.missing)
         if (n < common::WaitRecord::most_missing) values.missing[n++] = of.pes[std::size_t(member)];

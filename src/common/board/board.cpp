@@ -75,6 +75,10 @@ template <class Record, class Copy, class Body> void each_field(Record& wait, Co
     for (std::size_t i = 0; i < sizeof copy.site; ++i) body(wait.site[i], copy.site[i]);
     body(wait.word_pe, copy.word_pe);
     for (std::size_t i = 0; i < sizeof copy.group; ++i) body(wait.group[i], copy.group[i]);
+    body(wait.tag, copy.tag);
+    body(wait.other.from, copy.other.from);
+    body(wait.other.tag, copy.other.tag);
+    body(wait.other.bytes, copy.other.bytes);
 }
 
 // The owner may write at any moment. So fields are read atomically and used only if the sequence did not
@@ -193,7 +197,7 @@ const char* state_text(PeState state) {
         case PeState::absent:
             return "has not called init";
         case PeState::running:
-            return "running, waits for nothing";
+            return "in its own code";
         case PeState::finalized:
             return "has finalized";
         case PeState::left:
@@ -454,16 +458,20 @@ std::vector<PeDoing> BoardView::all_doing(bool with_calls) const {
 
 namespace {
 
+/// ", at solver.py:61"; ", in main at solver.c:61" for a place in a function.
+std::string site_text(const std::string& site) {
+    if (site.empty()) return {};
+    return (site.find(" at ") == site.npos ? ", at " : ", in ") + site;
+}
+
 /// The lines of the table. That of the PEs in `first` comes first.
 std::vector<Group> groups_of(const std::vector<PeDoing>& doing, const std::vector<int>& first) {
     std::vector<Group> groups;
     for (std::size_t pe = 0; pe < doing.size(); ++pe) {
         const bool waits = doing[pe].waits;
         const double seconds = doing[pe].seconds;
-        const std::string text =
-            doing[pe].text + (doing[pe].site.empty()
-                                  ? ""
-                                  : (doing[pe].site == idle_in_pool ? ", " : ", at ") + doing[pe].site);
+        const std::string text = doing[pe].site == idle_in_pool ? doing[pe].site
+                                                                : doing[pe].text + site_text(doing[pe].site);
         auto group = std::find_if(groups.begin(), groups.end(),
                                   [&](const Group& g) { return g.text == text && g.waits == waits; });
         if (group == groups.end())

@@ -43,6 +43,13 @@ const char* compare_sign(std::uint32_t compare);
 
 inline constexpr std::size_t group_bytes = 24;
 
+/// A message that has come to a PE, which waits for another one.
+struct OtherMessage {
+    std::int32_t from = -1;  ///< world PE that sent it; -1: none is known
+    std::int64_t tag = 0;    ///< in groups
+    std::uint64_t bytes = 0;
+};
+
 /// The wait of a PE. Its owner increments `sequence` before and after a write, so it is odd meanwhile.
 struct WaitRecord {
     std::atomic<std::uint32_t> sequence{0};
@@ -69,6 +76,8 @@ struct WaitRecord {
     std::int32_t word_pe = -1;   ///< world PE that has the word which the program polls; -1: this PE
     char group[group_bytes] =
         {};  ///< name of a group (atoll/groups.h) in the team's place; `name` tells more
+    std::int64_t tag = 0;  ///< of the message of a group for which it waits
+    OtherMessage other{};
 };
 
 /// The values of a wait record at one moment.
@@ -85,6 +94,8 @@ struct WaitCopy {
     char site[site_bytes] = {};
     std::int32_t word_pe = -1;
     char group[group_bytes] = {};
+    std::int64_t tag = 0;
+    OtherMessage other{};
 };
 
 /// In the place of a Compare: the program itself compares what it polls.

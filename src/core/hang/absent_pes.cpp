@@ -35,7 +35,7 @@ std::string last_call(const WaitGraph& graph, int pe) {
     const std::string name(common::operation_name(last.operation));
     if (last.state < common::EventState::ended) return "; it is within " + name;
     if (name == "init" || last.call == 0) return {};
-    return "; its last collective call was " + name;
+    return "; its last collective call was " + common::called_name(last.operation, last.arguments);
 }
 
 bool is_beside_gpu(const PeDoing& one) { return one.text.starts_with(common::beside_gpu); }

@@ -4,7 +4,6 @@
 #include "core/hang/word_updates.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 namespace atl::core {
@@ -60,13 +59,13 @@ std::string details_of(const WaitGraph& graph, int pe) {
 }
 
 /// A circle of a PE in a collective call and another one that waits for it alone. At fault is the one
-/// that went on to the collective call, or that sends to the other.
+/// that went on to the collective call.
 std::optional<Cause> half_collective(const WaitGraph& graph, const std::vector<int>& path) {
     const auto in_collective = [&](int pe) { return graph.of(pe).wait.call != 0; };
     if (path.size() != 2 || in_collective(path[0]) == in_collective(path[1])) return std::nullopt;
-    int first = in_collective(path[0]) ? path[0] : path[1];
-    int other = first == path[0] ? path[1] : path[0];
-    if (std::string_view(graph.of(other).wait.operation).starts_with("send")) std::swap(first, other);
+    const int first = in_collective(path[0]) ? path[0] : path[1];
+    const int other = first == path[0] ? path[1] : path[0];
+    if (auto cause = left_out_message(graph, first, other)) return cause;
     // A PE waits for the lock's holder or for the PE before it in the queue. One in a collective call queues
     // no more.
     return Cause{pe_text({first}) + " waits in " + graph.call_at(first) + details_of(graph, first) + " for " +
@@ -243,17 +242,8 @@ std::optional<Cause> behind(const WaitGraph& graph, const std::vector<int>& path
                  {late}};
 }
 
-}  // namespace
-
-std::optional<Cause> circle(const WaitGraph& graph) {
-    const std::vector<int> path = find_circle(graph);
-    if (path.empty()) return std::nullopt;
-    if (auto cause = half_collective(graph, path)) return cause;
-    if (auto cause = left_out(graph, path)) return cause;
-    if (auto cause = left_out_update(graph, path)) return cause;
-    if (auto cause = behind(graph, path)) return cause;
-    if (auto cause = left_out_element(graph, path)) return cause;
-    if (auto cause = left_out_of_circle(graph, path)) return cause;
+/// "PE 0,1 wait for each other: PE 0 for PE 1 in recv at x.py:5, …".
+std::string circle_text(const WaitGraph& graph, const std::vector<int>& path) {
     std::vector<int> sorted = path;
     std::sort(sorted.begin(), sorted.end());
     std::string text = pe_text(sorted) + " wait for each other:";
@@ -265,7 +255,25 @@ std::optional<Cause> circle(const WaitGraph& graph) {
                 placed_text(wait.operation + team_text(graph, path[i], path), wait.site) +
                 details_of(graph, path[i]);
     }
-    return Cause{text + (shown < path.size() ? ", …" : ""), path};
+    return text + (shown < path.size() ? ", …" : "");
+}
+
+}  // namespace
+
+std::optional<Cause> circle(const WaitGraph& graph) {
+    const std::vector<int> path = find_circle(graph);
+    if (path.empty()) return std::nullopt;
+    if (auto cause = other_tag(graph, path)) return cause;
+    if (auto cause = half_collective(graph, path)) return cause;
+    if (auto cause = left_out_group(graph, path)) return cause;
+    if (auto cause = left_out(graph, path)) return cause;
+    if (auto cause = left_out_update(graph, path)) return cause;
+    if (auto cause = behind(graph, path)) return cause;
+    if (auto cause = left_out_element(graph, path)) return cause;
+    if (auto cause = left_out_of_circle(graph, path)) return cause;
+    const std::string text = circle_text(graph, path);
+    if (auto cause = unreceived_message(graph, path, text)) return cause;
+    return Cause{text, path};
 }
 
 }  // namespace atl::core

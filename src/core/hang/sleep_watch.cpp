@@ -62,7 +62,7 @@ std::string SleepWatch::answered(const std::vector<common::PeDoing>& doing) {
     if (!waits.any || waits.has_absent || !are_idle) return {};
     warned_ = true;
     if (waits.others.empty())
-        return "every PE waits, and nothing has moved for " + bootstrap::seconds_text(ask_s_) +
+        return "every PE waits, and nothing has moved for at least " + bootstrap::seconds_text(ask_s_) +
                " (ATOLL_STALL_WARN)";
     others_ = std::move(waits.others);
     return "PE " + common::pe_ranges(others_) + (others_.size() == 1 ? " is " : " are ") +
@@ -70,12 +70,12 @@ std::string SleepWatch::answered(const std::vector<common::PeDoing>& doing) {
 }
 
 std::string SleepWatch::unchanged_text(double limit_s) const {
-    return ", and the waits of the others have not changed for " + bootstrap::seconds_text(limit_s) +
+    return ", and the waits of the others have not changed for at least " + bootstrap::seconds_text(limit_s) +
            " (ATOLL_STALL_WARN)";
 }
 
 std::string SleepWatch::text_of_waits() const {
-    return "PEs wait, and their waits have not changed for " +
+    return "PEs wait, and their waits have not changed for at least " +
            bootstrap::seconds_text(is_asleep_ ? sleep_s_ : work_s_) + " (ATOLL_STALL_WARN)";
 }
 

@@ -183,9 +183,11 @@ std::optional<Cause> unset_words(const WaitGraph& graph) {
     std::erase_if(pes, [&](int pe) { return senders.contains(pe); });
     pes.insert(pes.begin(), senders.begin(), senders.end());
     const bool is_message = graph.of(all[0].pes[0]).wait.group[0] != '\0';
-    return Cause{
-        text + ", and every PE waits: none is left that could " + (is_message ? "send to it" : "set it"),
-        pes};
+    // "it" is the only word, or that of one PE.
+    const bool is_one = all.size() == 1 && all[0].pes.size() == 1;
+    return Cause{text + ", and every PE waits: none is left that could " +
+                     (is_message ? "send to it" : is_one ? "set it" : "change this"),
+                 pes};
 }
 
 }  // namespace atl::core

@@ -94,6 +94,7 @@ void WaitOnBoard::show(void* hook_state, std::uint64_t found) {
         std::memcpy(values.name, record.name, sizeof values.name);
         std::memcpy(values.site, record.site, sizeof values.site);
         name(values, hook_state);
+        values.other = ShownMessage::find();
         if (reason_.word_bytes != 0) {
             const auto block = job_.heap().block_around(reason_.word);
             values.block_begin = block.begin;

@@ -6,7 +6,9 @@
 #include "common/elf/elf_symbols.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 
 namespace atl::core {
 
@@ -45,6 +47,28 @@ class WaitOnBoard {
     int poll_of_ = -1;
     bool is_named_ = false;                     ///< a name was looked for
     std::optional<common::DataSymbol> object_;  ///< of static data; read once, from the program's symbols
+};
+
+/// For its life, a slow wait of this thread shows the message that a function finds: one that has come while
+/// the wait is for another. Called in that wait only.
+class ShownMessage {
+  public:
+    using Find = std::function<common::OtherMessage()>;
+
+    explicit ShownMessage(const Find& find) : before_(std::exchange(of_thread(), find ? &find : nullptr)) {}
+    ~ShownMessage() { of_thread() = before_; }
+    ShownMessage(const ShownMessage&) = delete;
+    ShownMessage& operator=(const ShownMessage&) = delete;
+
+    static common::OtherMessage find() { return of_thread() ? (*of_thread())() : common::OtherMessage(); }
+
+  private:
+    static const Find*& of_thread() {
+        thread_local const Find* current = nullptr;
+        return current;
+    }
+
+    const Find* before_;
 };
 
 /// Place of a symmetric word, as WaitRecord::offset.
