@@ -69,7 +69,8 @@ TEST_F(MessageCause, ASenderAndAReceiverAreNotBlamed) {
     wait(0, "send", {1}, "x.py:5");
     wait(1, "send", {0}, "x.py:7");
     for (const int number : {2, 3}) wait(number, "barrier", {0, 1}).wait.call = 2;
-    EXPECT_EQ(cause(), "PE 0,1 wait for each other: PE 0 for PE 1 in send at x.py:5, PE 1 for PE 0 in send at x.py:7");
+    EXPECT_EQ(cause(),
+              "PE 0,1 wait for each other: PE 0 for PE 1 in send at x.py:5, PE 1 for PE 0 in send at x.py:7");
 }
 
 TEST_F(MessageCause, AnotherTag) {
@@ -81,9 +82,10 @@ TEST_F(MessageCause, AnotherTag) {
         wait(number, "recv", {0}, "tags.py:32");
         in_group(number, "0", "16 bytes by tag 101");
     }
-    EXPECT_EQ(cause(),
-              "PE 2 has sent 4 bytes by tag 201, where PE 0 waits for tag 200 in recv at tags.py:23, and PE 2 "
-              "waits for it in recv at tags.py:32 (16 bytes by tag 101)");
+    EXPECT_EQ(
+        cause(),
+        "PE 2 has sent 4 bytes by tag 201, where PE 0 waits for tag 200 in recv at tags.py:23, and PE 2 "
+        "waits for it in recv at tags.py:32 (16 bytes by tag 101)");
     EXPECT_EQ(find_cause(doing).pes, (std::vector{2, 0}));
 }
 
@@ -109,10 +111,11 @@ TEST_F(MessageCause, AMessageToAnotherPe) {
     wait(3, "recv", {2}, "tree.py:33");
     gets(0, {.from = 2, .tag = 0, .bytes = 512});
     gets(2, {.from = 3, .tag = 0, .bytes = 512});
-    EXPECT_EQ(cause().rfind("PE 3 has sent 512 bytes to PE 2, which waits for PE 0 in recv at tree.py:33, and PE 1 "
-                            "waits for PE 3 in recv at tree.py:24; PE 0-3 wait for each other: PE 0 for PE 1 ",
-                            0),
-              0U)
+    EXPECT_EQ(
+        cause().rfind("PE 3 has sent 512 bytes to PE 2, which waits for PE 0 in recv at tree.py:33, and PE 1 "
+                      "waits for PE 3 in recv at tree.py:24; PE 0-3 wait for each other: PE 0 for PE 1 ",
+                      0),
+        0U)
         << cause();
     EXPECT_EQ(find_cause(doing).pes, (std::vector{3, 1}));
 }
@@ -124,9 +127,10 @@ TEST_F(MessageCause, ANewGroupThatOneMemberDoesNotMake) {
     }
     wait(0, "new_group", {1}, "x.py:5");
     in_group(0, "1", "ranks 0,1");
-    EXPECT_EQ(cause(),
-              "PE 1 is in barrier at x.py:6 (call 1) without a new_group of ranks 0,1, for which PE 0 waits in "
-              "new_group at x.py:5");
+    EXPECT_EQ(
+        cause(),
+        "PE 1 is in barrier at x.py:6 (call 1) without a new_group of ranks 0,1, for which PE 0 waits in "
+        "new_group at x.py:5");
 }
 
 TEST_F(MessageCause, ANewGroupOfOthersThatOneMemberDoesNotMake) {

@@ -53,7 +53,7 @@ TEST_F(CauseOfUpdates, AnUpdateThatWasTakenIsNoWrongIndex) {
         cause(),
         "PE 4 waits in wait_until on 40, for a word that no PE is known to have signalled (PE 2 "
         "signalled that of PE 0); PE 0 waits in wait_until on 48, and every PE waits: none is left that "
-        "could set it");
+        "could change this");
     EXPECT_EQ(find_cause(doing).pes.front(), 4);
 }
 
@@ -115,7 +115,7 @@ TEST_F(CauseOfUpdates, APatternThatAllFollowMayBeTheMistake) {
         "that of PE 2, PE 1 signalled that of PE 3, PE 2 signalled that of PE 4); PE 0 waits in wait_until "
         "on 72, for a word that no PE is known to have signalled (PE 3 signalled that of PE 1, PE 4 "
         "signalled that of PE 2, PE 5 signalled that of PE 3), and every PE waits: none is left that could "
-        "set it");
+        "change this");
     signal(2, 0, 1, false, 72);  // one PE alone is left out: the pattern is certain
     wait(0, "barrier", {5});
     pe(0).wait = pe(1).wait;
@@ -186,7 +186,7 @@ TEST_F(CauseOfUpdates, ThePeThatDoesNotPollWentOn) {
     EXPECT_EQ(
         cause(),
         "PE 0 last added 1 to the awaited word, and waits in barrier at a.py:45; PE 1-3 wait in a loop of "
-        "atomic_fetch, and every PE waits: none is left that could set it");
+        "atomic_fetch, and every PE waits: none is left that could change this");
     EXPECT_EQ(find_cause(doing).pes.front(), 0);
     wait(1, "barrier", {2}).wait = pe(0).wait;  // two PEs may have to give it back
     EXPECT_EQ(cause().find("and waits in"), std::string::npos) << cause();

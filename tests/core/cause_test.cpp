@@ -416,7 +416,7 @@ TEST_F(UnsetWord, WaitersWithDifferentEvidenceStandApart) {
     EXPECT_EQ(cause(),
               "PE 3 waits in signal_wait_until (PE 0 last set it to 1, PE 3 itself last set it to "
               "0); PE 2 waits in signal_wait_until (PE 0 last set it to 1, PE 2 itself last set it "
-              "to 0), and every PE waits: none is left that could set it");
+              "to 0), and every PE waits: none is left that could change this");
 }
 
 /// Each PE sets the word of its own number. The awaited word is that of the waiting PE.
@@ -529,7 +529,7 @@ TEST_F(HangCause, ALostSignalOfAPeInFinalize) {
     wait(3, "signal_wait_until on t", {});
     EXPECT_EQ(cause(),
               "PE 2 is in finalize, and PE 0,1 wait in signal_wait_until on s; PE 3 waits in "
-              "signal_wait_until on t, and every PE waits: none is left that could set it");
+              "signal_wait_until on t, and every PE waits: none is left that could change this");
 }
 
 TEST_F(HangCause, ASignalOfAPeThatComputes) {

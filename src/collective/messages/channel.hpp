@@ -85,8 +85,8 @@ class Messages final : public core::TeamAttachment {
     void open(int pe);
     /// True once `pe` has made its channel to this PE.
     bool find(int pe);
-    /// The only message that has come from another member than `awaited`, and that nobody has begun to
-    /// receive.
+    /// The only message that has come from another member than `awaited`, and of which no part was
+    /// received.
     common::OtherMessage other_than(int awaited);
     std::uint32_t ring() const { return ring_; }
     core::TeamState& team() { return team_; }

@@ -80,8 +80,7 @@ void Group::note_failure(common::FailureNote::Kind kind, std::string text) const
 
 void Group::note_difference() {
     if (!members_.membership().seat) return;
-    note_failure(common::FailureNote::Kind::own,
-                 mismatch_.sentence(*rounds_.difference(), rounds_.forms()));
+    note_failure(common::FailureNote::Kind::own, mismatch_.sentence(*rounds_.difference(), rounds_.forms()));
 }
 
 /// Gives the place of this thread's call, for the report of a difference. Without the lock: the thread takes

@@ -292,8 +292,8 @@ common::OtherMessage Messages::other_than(const Request& request) const {
     return found;
 }
 
-/// Messages that may be meant for the waiting receive: of its sender by another tag, or to another member,
-/// which does not receive them; else one of another member.
+/// Messages that may be meant for the waiting receive: of its sender by another tag, or unreceived by another
+/// member. Else the one of another member.
 std::string Messages::others_of(const Request& request) {
     const int sender = request.call.root;
     const common::OtherMessage other = other_than(request);

@@ -30,8 +30,8 @@ class Messages {
     std::vector<int> missing(const Request& request) const;
     /// "40 bytes by tag 0", and for a receive messages that it does not take.
     std::string details(const Request& request);
-    /// A message of the awaited sender by another tag, or the only one of another member that has come while
-    /// the request waits for its sender. `from` is a member.
+    /// A message of the awaited sender by another tag, or the only one that has come from another member.
+    /// `from` is a member.
     common::OtherMessage other_than(const Request& request) const;
     /// Bytes that have moved.
     std::uint64_t moved(const Request& request) const;

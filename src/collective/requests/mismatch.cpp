@@ -16,7 +16,8 @@ constexpr std::uint64_t patience_ns = 500'000'000;
 
 using Forms = std::vector<Rounds::Form>;
 
-/// The forms that an error shows: all, or those of the difference alone where members may give different sizes.
+/// The forms that an error shows: all, or those of the difference alone where members may give different
+/// sizes.
 Forms shown_forms(const Rounds::Difference& difference, const Forms& forms, int rank) {
     const auto has = [&](const Announcement& call) {
         return std::any_of(forms.begin(), forms.end(), [&](const auto& one) { return one.call == call; });
@@ -72,11 +73,12 @@ std::string Mismatch::calls_text(const Forms& forms, const std::string& who, boo
         std::sort(numbers.begin(), numbers.end());
         const std::string site = site_of(one.members[0], one.call);
         const bool is_first = text.empty(), is_usual = &one == &forms.back();
-        text += (is_first ? "" : is_usual ? ", where " : ", ") + who + common::pe_ranges(numbers) +
-                " called " +
+        text += (is_first   ? ""
+                 : is_usual ? ", where "
+                            : ", ") +
+                who + common::pe_ranges(numbers) + " called " +
                 core::placed_text(one.call.text(), is_short ? std::string(common::file_name(site)) : site);
-        if (is_first)
-            text += " as call " + std::to_string(one.call.number + 1) + members_.membership().group;
+        if (is_first) text += " as call " + std::to_string(one.call.number + 1) + members_.membership().group;
     }
     return text;
 }

@@ -34,8 +34,8 @@ class Rounds {
         Announcement call;
         std::vector<int> members;
     };
-    /// The calls of all members that have come to where calls differ, the usual one last. Equal on all members,
-    /// once all have come.
+    /// The calls of all members that have come to where calls differ, the usual one last. Equal on all
+    /// members, once all have come.
     std::vector<Form> forms();
     static bool is_complete(const Request& request) {
         return request.published == request.rounds && request.consumed == request.rounds &&

@@ -470,8 +470,8 @@ std::vector<Group> groups_of(const std::vector<PeDoing>& doing, const std::vecto
     for (std::size_t pe = 0; pe < doing.size(); ++pe) {
         const bool waits = doing[pe].waits;
         const double seconds = doing[pe].seconds;
-        const std::string text = doing[pe].site == idle_in_pool ? doing[pe].site
-                                                                : doing[pe].text + site_text(doing[pe].site);
+        const std::string text =
+            doing[pe].site == idle_in_pool ? doing[pe].site : doing[pe].text + site_text(doing[pe].site);
         auto group = std::find_if(groups.begin(), groups.end(),
                                   [&](const Group& g) { return g.text == text && g.waits == waits; });
         if (group == groups.end())

@@ -43,7 +43,7 @@ const char* compare_sign(std::uint32_t compare);
 
 inline constexpr std::size_t group_bytes = 24;
 
-/// A message that has come to a PE, which waits for another one.
+/// A message for a PE that waits for another one.
 struct OtherMessage {
     std::int32_t from = -1;  ///< world PE that sent it; -1: none is known
     std::int64_t tag = 0;    ///< in groups
@@ -75,7 +75,7 @@ struct WaitRecord {
     char site[site_bytes] = {};  ///< place of the call in the program; empty at first
     std::int32_t word_pe = -1;   ///< world PE that has the word which the program polls; -1: this PE
     char group[group_bytes] =
-        {};  ///< name of a group (atoll/groups.h) in the team's place; `name` tells more
+        {};                ///< name of a group (atoll/groups.h) in the team's place; `name` tells more
     std::int64_t tag = 0;  ///< of the message of a group for which it waits
     OtherMessage other{};
 };

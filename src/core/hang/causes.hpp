@@ -32,7 +32,7 @@ std::optional<Cause> unset_words(const WaitGraph& graph);
 /// for it.
 std::optional<Cause> left_out_of_circle(const WaitGraph& graph, const std::vector<int>& circle);
 
-/// A member of a circle that gets a message by another tag than it waits for, from the PE that it waits for.
+/// A member of a circle that gets a message of the awaited PE, by another tag than the awaited one.
 std::optional<Cause> other_tag(const WaitGraph& graph, const std::vector<int>& circle);
 
 /// A PE in a collective call, without a message or new group for which another one waits.
@@ -41,8 +41,8 @@ std::optional<Cause> left_out_message(const WaitGraph& graph, int in_collective,
 /// Members of a circle that make one group as groups of different numbers.
 std::optional<Cause> left_out_group(const WaitGraph& graph, const std::vector<int>& circle);
 
-/// A message of a PE for a member of the circle, which waits for another PE. Others of the circle may wait for
-/// a message of its sender. `others` is the circle as text.
+/// A message of a PE for a member of the circle, which waits for another PE. Others of the circle may wait
+/// for a message of its sender. `others` is the circle as text.
 std::optional<Cause> unreceived_message(const WaitGraph& graph, const std::vector<int>& circle,
                                         const std::string& others);
 

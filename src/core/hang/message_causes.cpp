@@ -134,8 +134,8 @@ std::optional<Cause> left_out_group(const WaitGraph& graph, const std::vector<in
 
 namespace {
 
-/// A member of the circle that has sent a message to another PE than the one that waits for it. Such a PE is
-/// in another part of the program than the waiting one.
+/// A member of the circle that has sent a message to another PE than the waiting one. It is in another part
+/// of the program by then.
 std::optional<Cause> misdirected(const WaitGraph& graph, const std::vector<int>& circle,
                                  const std::string& others) {
     std::optional<Cause> found;
@@ -168,7 +168,7 @@ std::optional<Cause> unreceived_message(const WaitGraph& graph, const std::vecto
     for (const int pe : circle)
         if (has_other(graph, pe)) pes.push_back(pe);
     if (pes.empty()) return std::nullopt;
-    // One message that nobody receives is the exception. Several may be those of a later step.
+    // One unreceived message is the exception. Several may be those of a later step.
     if (pes.size() > 1) return Cause{others + "; " + unreceived_text(graph, pes[0]), circle};
     return Cause{unreceived_text(graph, pes[0]) + "; " + others, {pes[0], graph.of(pes[0]).wait.other.from}};
 }

@@ -35,8 +35,8 @@ class SleepWatch {
     void restart(double now_s);
     /// `doing` is the answer of all. Returns what a report says; empty if some PE may be at work.
     std::string answered(const std::vector<common::PeDoing>& doing);
-    /// "PE 3 sleeps outside Atoll, and the waits of the others have not changed for at least 12 s (…)", after `update`
-    /// was true.
+    /// "PE 3 sleeps outside Atoll, and the waits of the others have not changed for at least 12 s (…)", after
+    /// `update` was true.
     std::string text() const;
     /// The same without the PEs, for a report that asks them later: some may turn out to wait.
     std::string text_of_waits() const;

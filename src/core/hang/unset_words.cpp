@@ -186,7 +186,9 @@ std::optional<Cause> unset_words(const WaitGraph& graph) {
     // "it" is the only word, or that of one PE.
     const bool is_one = all.size() == 1 && all[0].pes.size() == 1;
     return Cause{text + ", and every PE waits: none is left that could " +
-                     (is_message ? "send to it" : is_one ? "set it" : "change this"),
+                     (is_message ? "send to it"
+                      : is_one   ? "set it"
+                                 : "change this"),
                  pes};
 }
 

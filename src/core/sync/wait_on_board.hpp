@@ -49,8 +49,8 @@ class WaitOnBoard {
     std::optional<common::DataSymbol> object_;  ///< of static data; read once, from the program's symbols
 };
 
-/// For its life, a slow wait of this thread shows the message that a function finds: one that has come while
-/// the wait is for another. Called in that wait only.
+/// For its life, a slow wait of this thread shows the message that a function finds. It has come while the
+/// wait is for another. The function is called in that wait only.
 class ShownMessage {
   public:
     using Find = std::function<common::OtherMessage()>;
