@@ -35,6 +35,7 @@ class Hanging:
             text=True,
         )
         self.lines: queue.Queue[str | None] = queue.Queue()
+        self.said: list[str] = []
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self) -> None:
@@ -46,7 +47,8 @@ class Hanging:
     def next_line(self) -> str:
         """Return the next line; a job that does not hang fails at once."""
         line = self.lines.get(timeout=HANG_GUARD)
-        assert line is not None, "the job has ended"
+        assert line is not None, f"the job has ended with {self.job.wait()}: {self.said}"
+        self.said.append(line)
         return line
 
     def first_line(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,23 @@ from xdist.scheduler import LoadScopeScheduling
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
 sys.path.append(str(Path(__file__).parent))
+from one_import import forking_python
+
+PYTHON = Path(__file__).parents[2] / "build/torch/bin/python"
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[str]:
+    """The path of a Python that has imported PyTorch, and whose programs are forks of one process."""
+    with forking_python(PYTHON) as path:
+        yield path
 
 
 class FourRanksTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Each test by itself, but those of one run of ranks, or of one import, in one process, which keeps it."""
+    """Each test by itself, but those of one run of ranks in one process, which keeps it."""
 
     def _split_scope(self, nodeid: str) -> str:
-        together = ("::test_on_four_ranks[", "::test_ported_examples[", "test_one_import.py::")
+        together = ("::test_on_four_ranks[", "::test_ported_examples")
         return next((name for name in together if name in nodeid), nodeid)
 
 

@@ -39,8 +39,8 @@ def test_the_page_of_pytorch() -> None:
     assert sorted(done.stdout.splitlines()) == sorted(printed + wanted), done.stdout + done.stderr
 
 
-def test_the_block_for_inductor_compiles(tmp_path: Path) -> None:
-    done = run(str(PYTHON), str(HERE / "inductor_block.py"), str(tmp_path))
+def test_the_block_for_inductor_compiles(tmp_path: Path, forks: str) -> None:
+    done = run(forks, str(HERE / "inductor_block.py"), str(tmp_path))
     assert (done.returncode, done.stdout) == (0, "exchange\n"), done.stdout + done.stderr
 
 
@@ -51,10 +51,10 @@ PORTED = {
 
 
 @functools.cache
-def run_ported(n: int, *programs: str) -> dict[str, tuple[int, str, str]]:
+def run_ported(python: str, n: int, *programs: str) -> dict[str, tuple[int, str, str]]:
     """Run programs in turn, and return the status and the output of each, and all errors."""
     paths = [str(HERE.parents[1] / "examples/porting" / program) for program in programs]
-    command = [launcher(), "run", "-n", str(n), str(PYTHON), str(HERE / "in_turn.py"), *paths]
+    command = [launcher(), "run", "-n", str(n), python, str(HERE / "in_turn.py"), *paths]
     done = run(*command, ATOLL_COMPAT="nvshmem")
     parts = dict(part.split("\n", 1) for part in done.stdout.split("== ")[1:])
     return {
@@ -63,26 +63,29 @@ def run_ported(n: int, *programs: str) -> dict[str, tuple[int, str, str]]:
     }
 
 
+def python_of(forks: str, n: int) -> str:
+    """Return a Python for n PEs: a new one for one PE, so that each PE imports PyTorch under ATOLL_COMPAT once."""
+    return str(PYTHON) if n == 1 else forks
+
+
 @pytest.mark.parametrize("program", PORTED)
 @pytest.mark.parametrize("n", [1, 2, 4])
-def test_ported_examples(program: str, n: int) -> None:
+def test_ported_examples(program: str, n: int, forks: str) -> None:
     """All in one job; if it failed, each in a job of its own, so that one failure is not that of all."""
-    ends = run_ported(n, *PORTED)
+    ends = run_ported(python_of(forks, n), n, *PORTED)
     if any(status for status, *_ in ends.values()):
-        ends = run_ported(n, program)
+        ends = run_ported(python_of(forks, n), n, program)
     status, printed, errors = ends[program]
     assert (status, len(printed.splitlines())) == (0, 1), printed + errors
     assert PORTED[program].format(rows=n * n) in printed
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])
-def test_ported_examples_make_several_worlds(n: int) -> None:
-    for status, _, errors in run_ported(n, *PORTED).values():
+def test_ported_examples_make_several_worlds(n: int, forks: str) -> None:
+    for status, _, errors in run_ported(python_of(forks, n), n, *PORTED).values():
         assert status == 0, errors
 
 
-def test_reductions_of_narrow_floats() -> None:
-    done = run(
-        launcher(), "run", "-n", "3", str(PYTHON), str(HERE / "nvshmem_narrow.py"), ATOLL_COMPAT="nvshmem"
-    )
+def test_reductions_of_narrow_floats(forks: str) -> None:
+    done = run(launcher(), "run", "-n", "3", forks, str(HERE / "nvshmem_narrow.py"), ATOLL_COMPAT="nvshmem")
     assert done.stdout == "done\n" * 3, done.stdout + done.stderr

@@ -1,4 +1,7 @@
-"""Faulty programs of torch.distributed under `atoll run`: its report names the rank at fault and the cause."""
+"""Faulty programs of torch.distributed under `atoll run`: its report names the rank at fault and the cause.
+
+Most ranks are forks of a process that has imported PyTorch (one_import.py). Tests that name PYTHON start new ones.
+"""
 
 from __future__ import annotations
 
@@ -137,12 +140,12 @@ dist.all_reduce(x)
 
 
 @pytest.fixture
-def hanging(tmp_path: Path) -> Iterator[Start]:
+def hanging(tmp_path: Path, forks: str) -> Iterator[Start]:
     """Return a function that starts a faulty program on three ranks."""
     started: list[Hanging] = []
 
-    def start(code: str, **changes: str) -> Hanging:
-        started.append(Hanging(tmp_path, BEGIN + code, 3, python=str(PYTHON), **changes))
+    def start(code: str, python: str = forks, **changes: str) -> Hanging:
+        started.append(Hanging(tmp_path, BEGIN + code, 3, python=python, **changes))
         return started[-1]
 
     yield start
@@ -162,9 +165,11 @@ def test_ranks_that_all_wait_are_reported_with_the_cause(hanging: Start, fault: 
 ALL_WAIT = "atoll: every PE waits and nothing has moved for 0.2 s"
 
 
-def unwatched_report(folder: Path, code: str, heading: str = ALL_WAIT, limit: str = "0.2") -> str:
+def unwatched_report(
+    python: str, folder: Path, code: str, heading: str = ALL_WAIT, limit: str = "0.2"
+) -> str:
     """Return the first line of the report of three ranks that torchrun might have started."""
-    ranks = Ranks(folder, BEGIN + code, 3, python=str(PYTHON), ATOLL_STALL_WARN=limit)
+    ranks = Ranks(folder, BEGIN + code, 3, python=python, ATOLL_STALL_WARN=limit)
     try:
         lines = ranks.wait_for(heading).splitlines()
     finally:
@@ -174,27 +179,29 @@ def unwatched_report(folder: Path, code: str, heading: str = ALL_WAIT, limit: st
     return lines[at - 1].removeprefix("atoll: ")
 
 
-def test_ranks_without_our_launcher_report_that_all_wait(tmp_path: Path) -> None:
+def test_ranks_without_our_launcher_report_that_all_wait(tmp_path: Path, forks: str) -> None:
     code, first = STALLS["two groups in another order"]
-    line = unwatched_report(tmp_path, code)
+    line = unwatched_report(forks, tmp_path, code)
     assert re.match(first, line), line
 
 
-def test_a_sleeping_rank_is_reported_without_our_launcher(tmp_path: Path) -> None:
+def test_a_sleeping_rank_is_reported_without_our_launcher(tmp_path: Path, forks: str) -> None:
     code, first = ABSENT["a rank that sleeps, while DDP of others waits"]
     heading = "atoll: PEs wait, and their waits have not changed for at least 5 s"
-    line = unwatched_report(tmp_path, code, heading, "0.5")
+    line = unwatched_report(forks, tmp_path, code, heading, "0.5")
     assert re.match(first, line), line
 
 
-def test_ranks_without_our_launcher_that_make_their_group_again_are_watched(tmp_path: Path) -> None:
+def test_ranks_without_our_launcher_that_make_their_group_again_are_watched(
+    tmp_path: Path, forks: str
+) -> None:
     """Two groups in turn, as after a restart of torchrun's agent; the second hangs."""
     code = """
 dist.barrier(); dist.destroy_process_group()
 dist.init_process_group("atoll", init_method="file://" + os.path.abspath("store"), rank=me, world_size=3)
 dist.recv(x, (me + 1) % 3)
 """
-    line = unwatched_report(tmp_path, code)
+    line = unwatched_report(forks, tmp_path, code)
     assert line.startswith("PE 0-2 wait for each other: PE 0 for PE 1 in recv at program.py:7 "), line
 
 
@@ -265,7 +272,7 @@ def test_a_rank_that_does_not_come_is_named(hanging: Start, fault: str) -> None:
 
 def test_ranks_for_which_a_sleeping_one_is_missing_are_reported_without_a_question(hanging: Start) -> None:
     code, first = ABSENT["a rank that sleeps, while DDP of others waits"]
-    job = hanging(code, ATOLL_STALL_WARN="0.2")
+    job = hanging(code, python=str(PYTHON), ATOLL_STALL_WARN="0.2")
     line = job.first_line()
     assert re.match(first, line), line
     assert (
@@ -273,7 +280,7 @@ def test_ranks_for_which_a_sleeping_one_is_missing_are_reported_without_a_questi
     )
 
 
-def test_work_that_is_pending_while_all_compute_is_not_taken_for_a_hang(tmp_path: Path) -> None:
+def test_work_that_is_pending_while_all_compute_is_not_taken_for_a_hang(tmp_path: Path, forks: str) -> None:
     code = """\
 work = dist.all_reduce(x, async_op=True) if me != 1 else None
 end = time.monotonic() + 2
@@ -282,15 +289,15 @@ work.wait() if work else dist.all_reduce(x)
 assert x.tolist() == [3.0] * 10
 dist.destroy_process_group()
 """
-    done = ended(tmp_path, code, ATOLL_STALL_WARN="0.1")
+    done = ended(forks, tmp_path, code, ATOLL_STALL_WARN="0.1")
     assert done.returncode == 0, done.stderr
     assert SAYS not in done.stderr, done.stderr
 
 
-def ended(folder: Path, code: str, **changes: str) -> subprocess.CompletedProcess[str]:
+def ended(python: str, folder: Path, code: str, **changes: str) -> subprocess.CompletedProcess[str]:
     """Run a program on three ranks to its end."""
     return subprocess.run(
-        [launcher(), "run", "-n", "3", str(PYTHON), str(write_program(folder, BEGIN + code))],
+        [launcher(), "run", "-n", "3", python, str(write_program(folder, BEGIN + code))],
         env=environment(**changes),
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -341,16 +348,16 @@ dist.all_reduce(x)
 
 
 @pytest.mark.parametrize("fault", ENDS)
-def test_the_last_line_tells_why_a_group_failed(tmp_path: Path, fault: str) -> None:
+def test_the_last_line_tells_why_a_group_failed(tmp_path: Path, forks: str, fault: str) -> None:
     code, last = ENDS[fault]
-    done = ended(tmp_path, code)
+    done = ended(forks, tmp_path, code)
     assert done.returncode == 1, done.stderr
     said = [line for line in done.stderr.splitlines() if line.startswith(SAYS)]
     assert re.match(last, said[-1].removeprefix(SAYS)), done.stderr
 
 
 def test_the_error_of_different_calls_has_both_places(tmp_path: Path) -> None:
-    done = ended(tmp_path, "dist.barrier() if me == 1 else dist.all_reduce(x)\n")
+    done = ended(str(PYTHON), tmp_path, "dist.barrier() if me == 1 else dist.all_reduce(x)\n")
     program = re.escape(f"{tmp_path}{os.sep}program.py:4")
     assert re.search(
         rf"rank 1 called barrier at {program} as call 1 of group 0, where rank 0,2 called all_reduce \(sum\) of 40 "
@@ -359,14 +366,14 @@ def test_the_error_of_different_calls_has_both_places(tmp_path: Path) -> None:
     ), done.stderr
 
 
-def test_the_error_of_different_calls_is_the_same_on_every_rank(tmp_path: Path) -> None:
+def test_the_error_of_different_calls_is_the_same_on_every_rank(tmp_path: Path, forks: str) -> None:
     code = """\
 try:
     dist.all_reduce(x.double() if me == 1 else x)
 except RuntimeError as error:
     print(f"error: {error}", flush=True)
 """
-    done = ended(tmp_path, code)
+    done = ended(forks, tmp_path, code)
     errors = [line for line in done.stdout.splitlines() if line.startswith("error: ")]
     assert len(errors) == 3, done
     assert len(set(errors)) == 1, errors
@@ -374,7 +381,7 @@ except RuntimeError as error:
     assert "where rank 0,2 called all_reduce (sum) of 40 bytes of float32 at " in errors[0], errors[0]
 
 
-def test_the_failure_of_a_group_that_was_replaced_is_not_told(tmp_path: Path) -> None:
+def test_the_failure_of_a_group_that_was_replaced_is_not_told(tmp_path: Path, forks: str) -> None:
     """A rank that has caught the error and gone on may end by another one."""
     code = """\
 try:
@@ -384,6 +391,6 @@ except RuntimeError:
     dist.barrier(group=again)
 sys.exit(3 if me == 2 else 0)
 """
-    done = ended(tmp_path, code)
+    done = ended(forks, tmp_path, code)
     assert done.returncode == 3, done.stderr
     assert f"{SAYS}PE 2 exited with status 3, " in done.stderr, done.stderr

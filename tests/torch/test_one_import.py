@@ -6,12 +6,16 @@ These programs need PyTorch alone, so they run by one import of it (one_import.p
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+import select
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
-from one_import import HERE, Server
+from jobs import HANG_GUARD, Done
 
+HERE = Path(__file__).resolve().parent
 PYTHON = HERE.parents[1] / "build" / "torch" / "bin" / "python"
 pytestmark = pytest.mark.skipif(
     not PYTHON.parents[1].joinpath("packages").exists(),
@@ -19,12 +23,90 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Return the process that has imported PyTorch."""
-    made = Server(PYTHON, tmp_path_factory.mktemp("programs"))
-    yield made
-    made.end()
+class Started:
+    """A program that was started."""
+
+    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
+        self._process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def wait(self) -> Done:
+        """Return the end of the program and its output. A program that takes too long is killed."""
+        try:
+            out, err = self._process.communicate(timeout=HANG_GUARD)
+        finally:
+            self._process.kill()
+        return Done([], self._process.returncode, out, err)
+
+
+class Server:
+    """Starts programs of a Python."""
+
+    def __init__(self, python: str) -> None:
+        self.python = python
+
+    def start(self, program: Path | str, *arguments: str, **environment: str) -> Started:
+        """Start a file, or a text."""
+        begin = ["-c", program] if isinstance(program, str) else [str(program)]
+        return Started([self.python, *begin, *arguments], os.environ | environment)
+
+    def run(self, program: Path | str, *arguments: str, **environment: str) -> Done:
+        """Start a program and wait for its end."""
+        return self.start(program, *arguments, **environment).wait()
+
+
+@pytest.fixture
+def server(forks: str) -> Server:
+    """Return what starts forks of a process that has imported PyTorch."""
+    return Server(forks)
+
+
+PLACE = """
+import os, sys, torch
+loaded = sorted(name for name in ("atoll", "numpy") if name in sys.modules)
+print(sys.argv, __name__, loaded, os.environ.get("RANK"), os.getcwd(), flush=True)
+os.write(int(sys.argv[1]), b"through")
+"""
+
+
+def test_a_fork_has_the_place_of_its_program(server: Server, tmp_path: Path) -> None:
+    """Its arguments, environment, folder and descriptors; and nothing of Atoll is loaded."""
+    ends = os.pipe()
+    done = subprocess.run(
+        [server.python, "-c", PLACE, str(ends[1])],
+        env=os.environ | {"RANK": "5"}, cwd=tmp_path, pass_fds=ends[1:], timeout=HANG_GUARD,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    os.close(ends[1])
+    with os.fdopen(ends[0]) as pipe:
+        assert pipe.read() == "through", done.stderr
+    assert done.stdout == f"['-c', '{ends[1]}'] __main__ ['numpy'] 5 {tmp_path}\n"
+
+
+@pytest.mark.parametrize(
+    ("way", "status"),
+    [("sys.exit(3)", 3), ("os.kill(os.getpid(), signal.SIGSEGV)", -11), ("raise KeyError", 1)],
+)
+def test_a_fork_ends_as_its_program(server: Server, way: str, status: int) -> None:
+    assert server.run(f"import os, signal, sys\n{way}").returncode == status
+
+
+def test_a_fork_gets_signals_and_ends_with_what_started_it(server: Server) -> None:
+    code = """
+import os, signal, time
+signal.signal(signal.SIGUSR1, lambda *_: os.write(1, b"signal\\n"))
+os.write(1, b"%d\\n" % os.getpid())
+while True: time.sleep(1000)
+"""
+    with subprocess.Popen([server.python, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        program = os.pidfd_open(int(process.stdout.readline()))
+        process.send_signal(signal.SIGUSR1)
+        assert process.stdout.readline() == "signal\n"
+        process.kill()
+        assert select.select([program], [], [], HANG_GUARD)[0], "the program has not ended"
+        os.close(program)
 
 
 def test_docstrings_of_the_module_have_their_sections(server: Server) -> None:

@@ -1,6 +1,7 @@
 """The backend atoll of torch.distributed: cases.py on 4 ranks, and how programs start and end.
 
-The environment build/torch has PyTorch (scripts/setup.sh torch). Without it the tests are skipped.
+The environment build/torch has PyTorch (scripts/setup.sh torch). Without it the tests are skipped. Programs of the
+fixture `forks` are forks of a process that has imported PyTorch; tests that name PYTHON start new ones.
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ def case_names() -> list[str]:
     return [line.split("(")[0].removeprefix("def ") for before, line in pairs if before == "@case"]
 
 
-def run(*command: str, seconds: int = 800, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run PyTorch's Python on a command and capture its output."""
+def run(
+    python: Path | str, *command: str, seconds: int = 800, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a Python on a command and capture its output."""
     return subprocess.run(
-        [str(PYTHON), *command],
+        [str(python), *command],
         capture_output=True,
         text=True,
         check=False,
@@ -45,10 +48,10 @@ def run(*command: str, seconds: int = 800, **environment: str) -> subprocess.Com
 
 
 @functools.cache
-def results(size: int, folder: Path) -> tuple[dict[str, dict[str, str]], str]:
+def results(size: int, folder: Path, python: str) -> tuple[dict[str, dict[str, str]], str]:
     """Run all cases on `size` ranks. Return the errors of each case by rank, and the ends of all outputs."""
     store = str(folder / f"store-{size}")
-    command = [str(PYTHON), str(HERE / "cases.py")]
+    command = [python, str(HERE / "cases.py")]
     files = {rank: folder / f"rank-{rank}-of-{size}" for rank in range(1, size)}
     others = []
     for rank, file in files.items():
@@ -57,7 +60,7 @@ def results(size: int, folder: Path) -> tuple[dict[str, dict[str, str]], str]:
                 subprocess.Popen([*command, str(rank), str(size), store], stdout=output, stderr=output)
             )
     try:
-        first = run(*command[1:], "0", str(size), store)
+        first = run(*command, "0", str(size), store)
     finally:
         for other in others:
             other.kill()
@@ -74,8 +77,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", case_names())
-def test_on_four_ranks(name: str, folder: Path) -> None:
-    errors, output = results(4, folder)
+def test_on_four_ranks(name: str, folder: Path, forks: str) -> None:
+    errors, output = results(4, folder, forks)
     assert name in errors, output
     assert not errors[name], "\n".join(f"rank {rank}: {text}" for rank, text in errors[name].items())
 
@@ -95,13 +98,15 @@ dist.destroy_process_group()
 def test_torchrun_needs_no_import_of_atoll(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    done = run("-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone", str(program))
+    done = run(PYTHON, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone", str(program))
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.split("\n"))[1:] == ["rank 0 of 2 atoll", "rank 1 of 2 atoll"]
 
 
 def test_import_of_torch_loads_nothing_of_atoll() -> None:
-    done = run("-c", "import torch, sys; print([m for m in sys.modules if m.split('.')[0] == 'atoll'])")
+    done = run(
+        PYTHON, "-c", "import torch, sys; print([m for m in sys.modules if m.split('.')[0] == 'atoll'])"
+    )
     assert done.stdout == "[]\n", done.stderr
 
 
@@ -114,7 +119,7 @@ def test_import_of_torch_survives_a_broken_registration() -> None:
         "_atoll_torch.register()\n"
         "print('alive')"
     )
-    done = run("-c", program)
+    done = run(PYTHON, "-c", program)
     assert done.stdout == "alive\n", done.stderr
 
 
@@ -143,36 +148,40 @@ assert (atoll.my_pe(), atoll.n_pes()) == (dist.get_rank(), 2)
 atoll.finalize()
 dist.destroy_process_group()
 """
-# `atoll run` is of this Python's environment, and starts PyTorch's Python.
-LAUNCHERS = {
-    "torchrun": (str(PYTHON), "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone"),
-    "atoll run": (str(Path(sys.executable).with_name("atoll")), "run", "-n", "2", str(PYTHON)),
-}
+# `atoll run` is of this Python's environment, and starts a Python with PyTorch, whose path is to follow.
+ATOLL_RUN = (str(Path(sys.executable).with_name("atoll")), "run", "-n", "2")
+TORCHRUN = ("-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
 
 
-@pytest.mark.parametrize("launcher", LAUNCHERS)
+@pytest.mark.parametrize("launcher", ["torchrun", "atoll run"])
 @pytest.mark.parametrize("backend", ["atoll", "gloo"])
-def test_symmetric_memory_under_each_launcher(tmp_path: Path, launcher: str, backend: str) -> None:
+def test_symmetric_memory_under_each_launcher(
+    tmp_path: Path, forks: str, launcher: str, backend: str
+) -> None:
     program = tmp_path / "program.py"
     program.write_text(SYMMETRIC)
-    command = [*LAUNCHERS[launcher], str(program), backend]
+    python = str(PYTHON) if backend == "atoll" else forks
+    start = (python, *TORCHRUN) if launcher == "torchrun" else (*ATOLL_RUN, python)
+    command = [*start, str(program), backend]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=800)
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.split("\n"))[1:] == ["rank 0 of 2 ATOLL", "rank 1 of 2 ATOLL"], done.stdout
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_the_example_of_symmetric_memory_spreads_the_heat_as_one_rank_does(ranks: int) -> None:
+def test_the_example_of_symmetric_memory_spreads_the_heat_as_one_rank_does(ranks: int, forks: str) -> None:
     program = HERE.parents[1] / "examples" / "22_torch_symmetric" / "heat.py"
-    done = run("-m", "torch.distributed.run", f"--nproc-per-node={ranks}", "--standalone", str(program))
+    done = run(
+        forks, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}", "--standalone", str(program)
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "largest difference from one rank: 0.0e+00, heat 1000.000000\n"
 
 
-def test_distributed_arrays_of_tensors() -> None:
+def test_distributed_arrays_of_tensors(forks: str) -> None:
     """On hosts; the program is that for GPUs."""
     program = HERE.parent / "python_gpu/dist_arrays.py"
-    command = [*LAUNCHERS["atoll run"], str(program), "tensors"]
+    command = [*ATOLL_RUN, forks, str(program), "tensors"]
     done = subprocess.run(
         command,
         capture_output=True,
@@ -221,13 +230,14 @@ dist.destroy_process_group()
 
 @pytest.mark.parametrize("refuses", [(), ("no",)])
 def test_groups_of_gloo_are_made_by_atoll_on_all_ranks_or_on_none(
-    tmp_path: Path, refuses: tuple[str]
+    tmp_path: Path, forks: str, refuses: tuple[str]
 ) -> None:
     program = tmp_path / "program.py"
     program.write_text(REPLACED)
+    python = forks if refuses else str(PYTHON)
     ranks = [
         subprocess.Popen(
-            [str(PYTHON), str(program), str(rank), str(tmp_path / "store"), *refuses],
+            [python, str(program), str(rank), str(tmp_path / "store"), *refuses],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -247,8 +257,8 @@ def test_groups_of_gloo_are_made_by_atoll_on_all_ranks_or_on_none(
     not PYTHON.parents[1].joinpath("trainers").exists(),
     reason="no Lightning; scripts/setup.sh torch installs it",
 )
-def test_lightning_and_accelerate_train_to_the_same_bits_as_with_gloo() -> None:
-    done = run(str(HERE / "trainers.py"))
+def test_lightning_and_accelerate_train_to_the_same_bits_as_with_gloo(forks: str) -> None:
+    done = run(forks, str(HERE / "trainers.py"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "same bits", done.stdout
 
@@ -263,9 +273,11 @@ EXAMPLES = (
 )
 
 
-def test_examples_on_two_ranks_and_the_language_model_with_the_same_losses_as_with_gloo() -> None:
+def test_examples_on_two_ranks_and_the_language_model_with_the_same_losses_as_with_gloo(
+    forks: str,
+) -> None:
     folder = HERE.parents[1] / "examples"
-    done = run(str(HERE / "forked.py"), *(str(folder / name) for name in EXAMPLES))
+    done = run(forks, str(HERE / "forked.py"), *(str(folder / name) for name in EXAMPLES))
     assert done.returncode == 0, done.stderr
     parts = [part.split("\n", 1)[1] for part in done.stdout.split("== ")[1:]]
     by_gloo, by_atoll, sharded, letters, server, embedding = parts
