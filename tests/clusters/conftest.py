@@ -14,6 +14,9 @@ import hosts as hosts_module
 import slurm as slurm_module
 
 ROOT = Path(__file__).parents[2]
+sys.path += [str(ROOT / "tests/python"), str(ROOT / "tests/torch")]
+from one_import import forks  # noqa: E402, F401 (a fixture)
+
 BUILT = ROOT / "build/release"
 
 

@@ -21,15 +21,15 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_groups(make_hosts: MakeHosts) -> None:
+def test_groups(make_hosts: MakeHosts, forks: str) -> None:
     """Two ranks on one host, and one on the other."""
-    started = make_hosts(2).torchrun([0, 0, 1], [str(PYTHON), str(PROGRAMS / "torch_groups.py")], NETWORK)
+    started = make_hosts(2).torchrun([0, 0, 1], [forks, str(PROGRAMS / "torch_groups.py")], NETWORK)
     for done in [each.wait() for each in started]:
         assert done.status == 0 and "ok" in done.out, done.text
 
 
-def test_large_data(make_hosts: MakeHosts) -> None:
+def test_large_data(make_hosts: MakeHosts, forks: str) -> None:
     """Two ranks on each host, of which one dies in the middle of a sum."""
-    started = make_hosts(2).torchrun([0, 0, 1, 1], [str(PYTHON), str(PROGRAMS / "torch_large.py")], NETWORK)
+    started = make_hosts(2).torchrun([0, 0, 1, 1], [forks, str(PROGRAMS / "torch_large.py")], NETWORK)
     for done in [each.wait() for each in started]:
         assert done.status == 0 and "ok" in done.out, done.text

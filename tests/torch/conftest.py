@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +11,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
 sys.path.append(str(Path(__file__).parent))
-from one_import import forking_python
-
-PYTHON = Path(__file__).parents[2] / "build/torch/bin/python"
-
-
-@pytest.fixture(scope="session")
-def forks() -> Iterator[str]:
-    """The path of a Python that has imported PyTorch, and whose programs are forks of one process."""
-    with forking_python(PYTHON) as path:
-        yield path
+from one_import import forks  # noqa: F401 (a fixture)
 
 
 class FourRanksTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

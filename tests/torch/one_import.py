@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from jobs import HANG_GUARD, environment
 
 HERE = Path(__file__).resolve().parent
+PYTHON = HERE.parents[1] / "build/torch/bin/python"
 
 
 @contextmanager
@@ -39,3 +41,10 @@ def forking_python(python: Path) -> Iterator[str]:
             yield str(client)
         finally:
             server.communicate(timeout=HANG_GUARD)
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[str]:
+    """The path of a Python that has imported PyTorch, and whose programs are forks of one process."""
+    with forking_python(PYTHON) as path:
+        yield path
