@@ -47,7 +47,7 @@ class Hanging:
     def next_line(self) -> str:
         """Return the next line; a job that does not hang fails at once."""
         line = self.lines.get(timeout=HANG_GUARD)
-        assert line is not None, f"the job has ended with {self.job.wait()}: {self.said}"
+        assert line is not None, "\n".join([f"the job has ended with {self.job.wait()}:", *self.said])
         self.said.append(line)
         return line
 
