@@ -23,7 +23,7 @@ def start_servers(hosts: Hosts, folder: Path) -> dict[str, str]:
     folder.mkdir()
     for name in ("host", "user"):
         key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
-        subprocess.run(key, check=True, timeout=30)
+        subprocess.run(key, check=True, timeout=PATIENCE)
     Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     (folder / "sshd_config").write_text(f"""Port 22
 HostKey {folder}/host

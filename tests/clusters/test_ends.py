@@ -41,7 +41,7 @@ def test_a_killed_pe_is_named(make_hosts: MakeHosts, what: str) -> None:
     done = hosts.run(0, command, {"ATOLL_AGENT": hosts.agent(), **TCP})
     assert done.status == 128 + signal.SIGKILL and "right" not in done.out, done.text
     assert re.search(r"PE 2 (\(process \d+.*\) died|was killed by SIGKILL)", done.err), done.text
-    assert hosts.empty_within(20)
+    assert hosts.empty_within()
 
 
 @pytest.mark.parametrize("victim", [0, 3])

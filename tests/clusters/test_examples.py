@@ -28,7 +28,7 @@ def test_terrain_draws_the_same_picture(make_hosts: MakeHosts, tmp_path: Path) -
     for name, places in (("one", ["-n", "4"]), ("two", ["--hosts", "n0:2,n1:2"])):
         program = [sys.executable, str(TERRAIN), "--quiet", "--open", "--rain", "200", "--steps", "150"]
         command = [ATOLL, "run", *places, *program, "--output", str(tmp_path / f"{name}.png")]
-        done = hosts.run(0, command, environment, 120)
+        done = hosts.run(0, command, environment)
         assert done.status == 0, done.text
         said += [line for line in done.out.splitlines() if line.startswith(("water: ", "depths: "))]
     assert len(said) == 4 and said[:2] == said[2:], said

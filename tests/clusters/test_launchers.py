@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 
 import pytest
-from hosts import Done, Hosts
+from hosts import PATIENCE, Done, Hosts
 from launchers import (
     debian_mpirun,
     intel_mpiexec,
@@ -67,8 +67,8 @@ def test_a_launcher_that_dies(make_hosts: MakeHosts, pe: str, command: Callable[
     started = hosts.start(0, [*command(hosts), where, "n0:2,n1:2", "-n", "4", pe, "wait"])
     started.wait_for("started")
     os.kill(started.process.pid, signal.SIGKILL)
-    started.process.wait(10)
-    assert hosts.empty_within(10)
+    started.process.wait(PATIENCE)
+    assert hosts.empty_within()
 
 
 @pytest.mark.parametrize("launcher", [prterun, mpich_mpiexec])

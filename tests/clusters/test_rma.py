@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BUILT, ROOT
-from hosts import Hosts
+from hosts import PATIENCE, Hosts
 
 MakeHosts = Callable[[int], Hosts]
 ATOLL = str(BUILT / "bin/atoll")
@@ -49,7 +49,7 @@ def test_program(make_hosts: MakeHosts, program: str, networks: str) -> None:
         "UCX_TLS": networks,
     }
     command = [ATOLL, "run", "--timeout", "100", "--hosts", "n0:2,n1:1", built(f"multi/{program}")]
-    done = hosts.start(0, command, environment).wait(120)
+    done = hosts.start(0, command, environment).wait()
     assert done.status == 0, done.text[-6000:]
 
 
@@ -63,7 +63,7 @@ def test_a_target_that_computes_is_not_needed(make_hosts: MakeHosts) -> None:
         "UCX_TLS": "posix,cma,self",
     }
     program = [built("multi/ucx"), "--gtest_filter=*LargeOperations*"]
-    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:1,n1:1", *program], environment, 120)
+    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:1,n1:1", *program], environment)
     assert done.status == 0, done.text[-6000:]
     assert "OK ] UcxJob.LargeOperationsNeedNothingOfATargetThatComputes" in done.text, done.text
 
@@ -75,7 +75,7 @@ def test_the_transport_by_another_ucx() -> None:
         env={**os.environ, "ATOLL_UCX_LIBRARY": newer_ucx()},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BUILT
-from hosts import Done, Hosts, Started
+from hosts import PATIENCE, Done, Hosts, Started
 
 MakeHosts = Callable[[int], Hosts]
 ATOLL = str(BUILT / "bin/atoll")
@@ -134,8 +134,8 @@ def test_signals_reach_all(make_hosts: MakeHosts, pe: str, number: signal.Signal
     started = start(hosts, "--hosts", "n0:2,n1:2", pe, "wait")
     started.wait_for("started")
     os.kill(started.process.pid, number)
-    done = started.wait(30)
-    assert done.status == 128 + number and hosts.empty_within(20), done.text
+    done = started.wait()
+    assert done.status == 128 + number and hosts.empty_within(), done.text
 
 
 def test_a_launcher_that_dies(make_hosts: MakeHosts, pe: str) -> None:
@@ -143,8 +143,8 @@ def test_a_launcher_that_dies(make_hosts: MakeHosts, pe: str) -> None:
     started = start(hosts, "--hosts", "n0:2,n1:2", pe, "wait")
     started.wait_for("started")
     os.kill(started.process.pid, signal.SIGKILL)
-    started.process.wait(10)
-    assert hosts.empty_within(20)
+    started.process.wait(PATIENCE)
+    assert hosts.empty_within()
 
 
 def test_a_vanished_host_is_named(make_hosts: MakeHosts, pe: str) -> None:
@@ -152,11 +152,11 @@ def test_a_vanished_host_is_named(make_hosts: MakeHosts, pe: str) -> None:
     started = start(hosts, "--hosts", "n0:1,n1:2,n2:1", pe, "wait")
     started.wait_for("started")
     hosts.cut(1)
-    done = started.wait(40)
+    done = started.wait()
     assert (
         done.status != 0 and done.status != 124 and "Host n1 (PE 1,2) does not answer within 3 s" in done.err
     ), done.text
-    assert hosts.empty_within(20)
+    assert hosts.empty_within()
 
 
 def test_a_vanished_host_that_notices_it_first(make_hosts: MakeHosts, pe: str) -> None:
@@ -165,11 +165,11 @@ def test_a_vanished_host_that_notices_it_first(make_hosts: MakeHosts, pe: str) -
     started = start(hosts, *sooner, "--hosts", "n0:1,n1:2", pe, "wait", ATOLL_PEER_TIMEOUT="5")
     started.wait_for("started")
     hosts.cut(1)
-    done = started.wait(40)
+    done = started.wait()
     assert done.status not in (0, 124), done.text
     assert "atoll run: Host n1 (PE 1,2) does not answer within 5 s" in done.err, done.text
     assert "ended with status 9" not in done.err, done.text
-    assert hosts.empty_within(20)
+    assert hosts.empty_within()
 
 
 WAITS = """
@@ -183,7 +183,7 @@ if atoll.my_pe() == 1:
     atoll.wait_until(word, "==", 7)
 if atoll.my_pe() != 0 or "all" in sys.argv:
     atoll.barrier_all()
-time.sleep(100)
+time.sleep(1000)
 """
 
 
@@ -196,11 +196,11 @@ def test_timeout_says_what_the_pes_of_all_hosts_do(make_hosts: MakeHosts, stoppe
         done = run(hosts, "--timeout", str(seconds), "--hosts", "n0:2,n1:2", *program)
         if (
             not re.search("has not called init|PE [123]: in its own code", done.err)
-            or seconds > 100
+            or seconds > PATIENCE / 4
         ):
             break
         seconds *= 2
-    assert done.status == 124 and hosts.empty_within(20), done.text
+    assert done.status == 124 and hosts.empty_within(), done.text
     lines = [line for line in done.err.splitlines() if line.startswith("  PE")]
     lines.sort()  # the PE at fault comes first
     assert lines[0] == "  PE 0: in its own code", done.text
@@ -225,11 +225,11 @@ def test_a_stall_over_hosts_is_reported_once(make_hosts: MakeHosts) -> None:
     os.kill(started.process.pid, signal.SIGQUIT)
     started.wait_for("atoll run: what the PEs are doing")
     os.kill(started.process.pid, signal.SIGTERM)
-    assert started.wait(30).status == 128 + signal.SIGTERM and hosts.empty_within(20)
+    assert started.wait().status == 128 + signal.SIGTERM and hosts.empty_within()
 
 
 def test_timeout_before_init(make_hosts: MakeHosts) -> None:
     hosts = make_hosts(2)
     done = run(hosts, "--timeout", "1", "--hosts", "n0:1,n1:1", "sleep", "100")
-    assert done.status == 124 and hosts.empty_within(20), done.text
+    assert done.status == 124 and hosts.empty_within(), done.text
     assert "PE 0,1: has not called init" in done.err, done.text

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BUILT
-from hosts import Hosts, Started
+from hosts import PATIENCE, Hosts, Started
 from ssh import start_servers, why_not
 
 MakeHosts = Callable[[int], Hosts]
@@ -54,7 +54,7 @@ def test_a_vanished_host(cluster: Cluster, pe: str) -> None:
     started = cluster.start("--hosts", "n0:1,n1:2,n2:1", pe, "wait")
     started.wait_for("started")
     cluster.hosts.cut(1)
-    done = started.wait(40)
+    done = started.wait()
     expected = r"atoll run: Host n1 \(PE 1,2\) does not answer within 3 s .*\(\S+ s after the start\)"
     assert done.status == 1 and re.search(expected, done.err), done.text
 
@@ -67,7 +67,7 @@ def test_traces(cluster: Cluster, pe: str, tmp_path: Path) -> None:
     assert report.startswith("3 PEs, ") and "\n2 hosts, whose clocks agree within " in report
     # PEs that take no SIGTERM: the launcher ends their agents' ssh before they have ended.
     command = ["sh", "-c", f"trap '' TERM; {pe} wait; while :; do sleep 1; done"]
-    done = cluster.start("--timeout", "3", "--trace", trace, "--hosts", "n0:1,n1:1", *command).wait(40)
+    done = cluster.start("--timeout", "3", "--trace", trace, "--hosts", "n0:1,n1:1", *command).wait()
     assert done.status == 124 and "lacks events" not in done.err, done.text
     report = subprocess.run([ATOLL, "report", trace], capture_output=True, text=True, check=True).stdout
     assert report.startswith("2 PEs, "), report
@@ -80,8 +80,8 @@ def test_a_launcher_that_dies(cluster: Cluster, pe: str, tmp_path: Path, traces:
     started = cluster.start("--hosts", "n0:1,n1:2", *options, pe, "wait")
     started.wait_for("started")
     os.kill(started.process.pid, signal.SIGKILL)
-    started.process.wait(10)
-    end = time.monotonic() + 10
+    started.process.wait(PATIENCE)
+    end = time.monotonic() + PATIENCE
     while left := [path for path in Path("/proc").glob("[0-9]*/cmdline") if is_ours(path, pe)]:
         assert time.monotonic() < end, left
         time.sleep(0.1)

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 from conftest import BUILT, ROOT
-from hosts import Hosts
+from hosts import PATIENCE, Hosts
 
 MakeHosts = Callable[[int], Hosts]
 ATOLL = str(BUILT / "bin/atoll")
+# The launcher tells what the PEs do before the test ends it.
+LIMIT = str(PATIENCE - 60)
 # Otherwise UCX would use shared memory across the namespaces, and the network would not be tested.
 TCP = {"UCX_TLS": "tcp,self", "ATOLL_CHECK": "all"}
 
@@ -59,10 +61,10 @@ def test_program(make_hosts: MakeHosts, program: str, places: str) -> None:
     names = [name for name, count in zip("abcd", counts, strict=False) for _ in range(count)]
     started = hosts.start(
         0,
-        [ATOLL, "run", "--timeout", "100", "--hosts", places, built(program)],
+        [ATOLL, "run", "--timeout", LIMIT, "--hosts", places, built(program)],
         {"ATOLL_AGENT": hosts.agent(), **TCP, "ATOLL_TEST_HOSTS": ",".join(names)},
     )
-    done = started.wait(120)
+    done = started.wait()
     assert done.status == 0, done.text[-6000:]
 
 
@@ -73,10 +75,10 @@ def test_openshmem(make_hosts: MakeHosts, program: str, places: str) -> None:
     hosts = make_hosts(places.count(":"))
     started = hosts.start(
         0,
-        [ATOLL, "run", "--timeout", "100", "--hosts", places, built(program)],
+        [ATOLL, "run", "--timeout", LIMIT, "--hosts", places, built(program)],
         {"ATOLL_AGENT": hosts.agent(), **TCP},
     )
-    done = started.wait(120)
+    done = started.wait()
     assert done.status == 0, done.text[-6000:]
 
 
@@ -91,10 +93,10 @@ def test_python(make_hosts: MakeHosts, program: str, places: str) -> None:
     source = str(ROOT / f"tests/python/programs/{program}.py")
     started = hosts.start(
         0,
-        [ATOLL, "run", "--timeout", "100", "--hosts", places, sys.executable, source],
+        [ATOLL, "run", "--timeout", LIMIT, "--hosts", places, sys.executable, source],
         {"ATOLL_AGENT": hosts.agent(), "ATOLL_TRANSPORT": "ucx", **TCP},
     )
-    done = started.wait(120)
+    done = started.wait()
     assert done.status == 0 and "all checks passed" in done.text, done.text[-6000:]
 
 
@@ -103,7 +105,7 @@ def test_devices_of_different_names(make_hosts: MakeHosts, devices: str | None) 
     hosts = make_hosts(2)
     hosts.rename(1, "net7")
     environment = {"ATOLL_AGENT": hosts.agent(), **TCP, **({"UCX_NET_DEVICES": devices} if devices else {})}
-    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:1,n1:1", built("multi/rma")], environment, 120)
+    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:1,n1:1", built("multi/rma")], environment)
     assert done.status == 0, done.text[-6000:]
 
 
@@ -119,7 +121,7 @@ def test_a_device_that_only_others_have(make_hosts: MakeHosts) -> None:
 def test_all_connections_at_init(make_hosts: MakeHosts) -> None:
     hosts = make_hosts(2)
     environment = {"ATOLL_AGENT": hosts.agent(), **TCP, "ATOLL_UCX_CONNECT": "all"}
-    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:2,n1:2", built("multi/rma")], environment, 120)
+    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:2,n1:2", built("multi/rma")], environment)
     assert done.status == 0, done.text[-6000:]
 
 
@@ -129,7 +131,7 @@ def test_a_network_that_loses_packets(make_hosts: MakeHosts, program: str) -> No
     for host in (0, 1):
         hosts.lose(host, 1)
     environment = {"ATOLL_AGENT": hosts.agent(), **TCP}
-    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:1,n1:1", built(program)], environment, 120)
+    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:1,n1:1", built(program)], environment)
     assert done.status == 0, done.text[-6000:]
 
 
@@ -138,5 +140,5 @@ def test_a_slow_network(make_hosts: MakeHosts) -> None:
     for host in (0, 1):
         hosts.limit(host, "200mbit")
     environment = {"ATOLL_AGENT": hosts.agent(), **TCP}
-    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:1,n1:1", built("multi/signals")], environment, 120)
+    done = hosts.run(0, [ATOLL, "run", "--hosts", "n0:1,n1:1", built("multi/signals")], environment)
     assert done.status == 0, done.text[-6000:]
