@@ -67,7 +67,13 @@ def test_traces(cluster: Cluster, pe: str, tmp_path: Path) -> None:
     assert report.startswith("3 PEs, ") and "\n2 hosts, whose clocks agree within " in report
     # PEs that take no SIGTERM: the launcher ends their agents' ssh before they have ended.
     command = ["sh", "-c", f"trap '' TERM; {pe} wait; while :; do sleep 1; done"]
-    done = cluster.start("--timeout", "3", "--trace", trace, "--hosts", "n0:1,n1:1", *command).wait()
+    seconds = 3
+    while True:  # on a busy machine ssh and the PEs may need longer to come so far
+        limit = ("--timeout", str(seconds))
+        done = cluster.start(*limit, "--trace", trace, "--hosts", "n0:1,n1:1", *command).wait()
+        if "started" in done.out or seconds > PATIENCE / 4:
+            break
+        seconds *= 2
     assert done.status == 124 and "lacks events" not in done.err, done.text
     report = subprocess.run([ATOLL, "report", trace], capture_output=True, text=True, check=True).stdout
     assert report.startswith("2 PEs, "), report
