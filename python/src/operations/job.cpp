@@ -109,15 +109,16 @@ void offer_python_stacks() {
     if (fd < 0) fd = ::memfd_create("atoll-stacks", MFD_CLOEXEC);
     if (fd < 0) return;
     PyObject* const module = PyImport_ImportModule("faulthandler");
-    // The previous handler marks the end of the answer, so faulthandler calls it after its own output.
     PyObject* const made = module == nullptr
                                ? nullptr
                                : PyObject_CallMethod(module, "register", "iiii",
-                                                     area->signal.load(std::memory_order_acquire), fd, 1, 1);
+                                                     area->signal.load(std::memory_order_acquire), fd, 1, 0);
     if (made == nullptr) PyErr_Clear();
     Py_XDECREF(module);
     if (made == nullptr) return;
     Py_DECREF(made);
+    common::answer_after_current_handler();  // marks the end of the answer, so it comes after Python's output
+    common::give_crash_stack();              // faulthandler has replaced it by a small one
     area->python.store(fd + 1, std::memory_order_release);
 }
 

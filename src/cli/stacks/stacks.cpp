@@ -74,21 +74,8 @@ NamedFrame named(const std::vector<Object>& objects, std::uint64_t address, Line
     return named_frame(object->path, address - object->base, lines);
 }
 
-/// The number of frames before the interrupted one. The second frame is the kernel's return from a handler;
-/// that address appears again if Python's faulthandler got the signal first and raised it again.
-std::size_t frames_of_handlers(const std::vector<Object>& objects, const StackArea::Thread& thread,
-                               std::size_t frames) {
-    constexpr std::size_t of_handler = 2, most = 12;
-    const auto address = [&](std::size_t i) { return thread.addresses[i].load(std::memory_order_relaxed); };
-    for (std::size_t i = of_handler; i < std::min(frames, most); ++i) {
-        const Object* object = object_of(objects, address(i));
-        const bool is_return = address(i) == address(of_handler - 1);
-        const Object* handler = object_of(objects, address(i - 1));
-        if (is_return) return handler != nullptr && is_python(handler->path) ? i + 1 : of_handler;
-        if (object == nullptr || !(is_system(object->path) || is_python(object->path))) break;
-    }
-    return of_handler;
-}
+/// The frames before the interrupted one: of the handler, and of the kernel's return from it.
+constexpr std::size_t frames_of_handler = 2;
 
 /// Prints frames, one line for neighbours of one file that have no names.
 class FramePrinter {
@@ -135,12 +122,11 @@ PeStacks native_stacks(const StackArea& area, int pid, StackDetail detail) {
         const std::int32_t id = thread.id.load(std::memory_order_relaxed);
         if (detail != StackDetail::all && id != pid) continue;
         stacks.text += "  thread " + std::to_string(id) + ":\n";
-        const std::size_t first = frames_of_handlers(objects, thread, frames);
         FramePrinter printer(stacks.text);
-        for (std::size_t i = first; i < frames; ++i) {
+        for (std::size_t i = frames_of_handler; i < frames; ++i) {
             const std::uint64_t address = thread.addresses[i].load(std::memory_order_relaxed);
             // All but the first are return addresses; the byte before each belongs to the call instruction.
-            NamedFrame frame = named(objects, i == first ? address : address - 1, lines);
+            NamedFrame frame = named(objects, i == frames_of_handler ? address : address - 1, lines);
             printer.print(frame);
             frame.is_program = frame.is_program && !frame.is_of_headers;
             if (id == pid && frame.is_program && stacks.site.empty()) stacks.site = frame.text;

@@ -18,7 +18,8 @@ static_assert(std::atomic<StackArea*>::is_always_lock_free);
 /// Programs rarely use the last real-time signals.
 int stack_signal() { return SIGRTMAX - 3; }
 
-void write_stack(int) {
+// Inlined: readers skip the two innermost frames, those of a handler and of the kernel's return from it.
+[[gnu::always_inline]] inline void write_stack() {
     const int error = errno;
     if (StackArea* area = offered.load(std::memory_order_acquire)) {
         if (const auto asked = when_asked.load(std::memory_order_acquire)) asked();
@@ -38,6 +39,23 @@ void write_stack(int) {
     errno = error;
 }
 
+void answer(int) { write_stack(); }
+
+std::atomic<void (*)(int)> first_handler{nullptr};
+
+void answer_after_first(int number) {
+    if (const auto first = first_handler.load(std::memory_order_acquire)) first(number);
+    write_stack();
+}
+
+bool install(void (*handler)(int)) {
+    struct sigaction ours {};
+    ours.sa_handler = handler;
+    ours.sa_flags = SA_RESTART;
+    ::sigemptyset(&ours.sa_mask);
+    return ::sigaction(stack_signal(), &ours, nullptr) == 0;
+}
+
 }  // namespace
 
 void offer_stacks(StackArea& area) noexcept {
@@ -53,12 +71,17 @@ void offer_stacks(StackArea& area) noexcept {
         area.signal.store(stack_signal(), std::memory_order_release);
         return;
     }
-    struct sigaction ours {};
-    ours.sa_handler = &write_stack;
-    ours.sa_flags = SA_RESTART;
-    ::sigemptyset(&ours.sa_mask);
-    if (::sigaction(stack_signal(), &ours, nullptr) != 0) return;
-    area.signal.store(stack_signal(), std::memory_order_release);
+    if (install(&answer)) area.signal.store(stack_signal(), std::memory_order_release);
+}
+
+void answer_after_current_handler() noexcept {
+    struct sigaction now {};
+    if (::sigaction(stack_signal(), nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0) return;
+    if (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN || now.sa_handler == &answer ||
+        now.sa_handler == &answer_after_first)
+        return;
+    first_handler.store(now.sa_handler, std::memory_order_release);
+    install(&answer_after_first);
 }
 
 void set_asked(void (*asked)() noexcept) noexcept { when_asked.store(asked, std::memory_order_release); }

@@ -36,6 +36,11 @@ struct alignas(64) StackArea {
 /// Lets this process write the stacks of its threads to `area` on a signal. Does nothing if the program
 /// handles that signal itself.
 void offer_stacks(StackArea& area) noexcept;
+/// Call after another handler of the signal has replaced ours, as that of Python's faulthandler. From then on
+/// ours runs it first. It may restore ours, and is not run afterwards. The way in which faulthandler itself
+/// runs ours lets a second signal interrupt the first, until the stack is full, and ends system calls with
+/// EINTR.
+ATOLL_API void answer_after_current_handler() noexcept;
 /// Sets a function that the signal's handler calls before it answers. It may only store atomically.
 void set_asked(void (*asked)() noexcept) noexcept;
 /// Call before `area` is unmapped.
