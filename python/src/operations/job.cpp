@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <dlfcn.h>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -100,14 +101,22 @@ int count_of(const char* which, PyObject* value) {
     return number;
 }
 
+int python_stacks =
+    -1;  ///< the descriptor to which Python writes its stacks; one for all jobs of the process
+const char* (*dump_threads)(int fd, void* interpreter, void* thread) = nullptr;
+
+/// Writes as faulthandler's handler does, which answers no more after a fault. A signal may come while a
+/// frame is half made: Python 3.11 has such moments in each call.
+void write_python_stacks(int) { dump_threads(python_stacks, nullptr, nullptr); }
+
 /// Lets Python's faulthandler write the stacks of all threads when the launcher asks for them. The job runs
 /// without if that is impossible.
 void offer_python_stacks() {
     common::StackArea* area = common::offered_stacks();
     if (area == nullptr || area->python.load(std::memory_order_relaxed) != 0) return;
-    static int fd = -1;  // one for all jobs of the process
-    if (fd < 0) fd = ::memfd_create("atoll-stacks", MFD_CLOEXEC);
-    if (fd < 0) return;
+    if (python_stacks < 0) python_stacks = ::memfd_create("atoll-stacks", MFD_CLOEXEC);
+    if (python_stacks < 0) return;
+    const int fd = python_stacks;
     PyObject* const module = PyImport_ImportModule("faulthandler");
     PyObject* const made = module == nullptr
                                ? nullptr
@@ -117,8 +126,11 @@ void offer_python_stacks() {
     Py_XDECREF(module);
     if (made == nullptr) return;
     Py_DECREF(made);
-    common::answer_after_current_handler();  // marks the end of the answer, so it comes after Python's output
-    common::give_crash_stack();              // faulthandler has replaced it by a small one
+    dump_threads =
+        reinterpret_cast<decltype(dump_threads)>(::dlsym(RTLD_DEFAULT, "_Py_DumpTracebackThreads"));
+    // Ours marks the end of the answer, so it comes after Python's output.
+    common::answer_after_current_handler(dump_threads != nullptr ? &write_python_stacks : nullptr);
+    common::give_crash_stack();  // faulthandler has replaced it by a small one
     area->python.store(fd + 1, std::memory_order_release);
 }
 

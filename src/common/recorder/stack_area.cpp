@@ -1,5 +1,7 @@
 #include "common/recorder/stack_area.hpp"
 
+#include "common/recorder/guarded_call.hpp"
+
 #include <cerrno>
 #include <csignal>
 #include <execinfo.h>
@@ -44,7 +46,7 @@ void answer(int) { write_stack(); }
 std::atomic<void (*)(int)> first_handler{nullptr};
 
 void answer_after_first(int number) {
-    if (const auto first = first_handler.load(std::memory_order_acquire)) first(number);
+    if (const auto first = first_handler.load(std::memory_order_acquire)) guarded_call(first, number);
     write_stack();
 }
 
@@ -74,13 +76,13 @@ void offer_stacks(StackArea& area) noexcept {
     if (install(&answer)) area.signal.store(stack_signal(), std::memory_order_release);
 }
 
-void answer_after_current_handler() noexcept {
+void answer_after_current_handler(void (*instead)(int)) noexcept {
     struct sigaction now {};
     if (::sigaction(stack_signal(), nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0) return;
     if (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN || now.sa_handler == &answer ||
         now.sa_handler == &answer_after_first)
         return;
-    first_handler.store(now.sa_handler, std::memory_order_release);
+    first_handler.store(instead != nullptr ? instead : now.sa_handler, std::memory_order_release);
     install(&answer_after_first);
 }
 

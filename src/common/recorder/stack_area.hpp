@@ -37,10 +37,10 @@ struct alignas(64) StackArea {
 /// handles that signal itself.
 void offer_stacks(StackArea& area) noexcept;
 /// Call after another handler of the signal has replaced ours, as that of Python's faulthandler. From then on
-/// ours runs it first. It may restore ours, and is not run afterwards. The way in which faulthandler itself
-/// runs ours lets a second signal interrupt the first, until the stack is full, and ends system calls with
-/// EINTR.
-ATOLL_API void answer_after_current_handler() noexcept;
+/// ours runs it first, or `instead` of it, and survives its faults. It may restore ours, and is not run
+/// afterwards. faulthandler's own way to run ours ends
+/// system calls with EINTR. It also lets a second signal interrupt the first, until the stack is full.
+ATOLL_API void answer_after_current_handler(void (*instead)(int)) noexcept;
 /// Sets a function that the signal's handler calls before it answers. It may only store atomically.
 void set_asked(void (*asked)() noexcept) noexcept;
 /// Call before `area` is unmapped.
