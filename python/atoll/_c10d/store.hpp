@@ -89,8 +89,8 @@ class StoreCalls {
     std::exception_ptr error_;
 };
 
-/// The beginning of the keys of a group of these global ranks. If one of them has left out an earlier group, it
-/// must not meet those of that group.
+/// The beginning of the keys of a group of these global ranks. If one of them has left out an earlier group,
+/// it must not meet those of that group.
 inline std::string prefix_of_ranks(const std::vector<int>& ranks) {
     std::string text;
     for (const int rank : ranks) text += std::to_string(rank) + ",";
