@@ -1,6 +1,5 @@
 // The end of PEs, and of the job with them.
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <optional>
 #include <sys/socket.h>
@@ -33,7 +32,8 @@ struct Ended {
 };
 /// "PE 1 exited with status 1, 0.19 s after the start": a comma keeps two numbers apart.
 std::string timed_text(const std::string& text, double seconds) {
-    const bool has_number = !text.empty() && std::isdigit(static_cast<unsigned char>(text.back())) != 0;
+    const std::size_t word = text.rfind(' ') + 1;
+    const bool has_number = text.find_first_not_of("0123456789", word) == text.npos;
     return text + (has_number ? ", " : " ") + common::elapsed_text(seconds) + " after the start";
 }
 
