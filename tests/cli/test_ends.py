@@ -333,7 +333,10 @@ def test_stall_is_reported_once_and_the_job_goes_on(atoll, program):
 @pytest.mark.parametrize(
     ("outside", "reported"),
     [
-        ("sys.stdin.read()", "sleeps outside Atoll, and the waits of the others have not changed for at least 0.2 s"),
+        (
+            "sys.stdin.read()",
+            "sleeps outside Atoll, and the waits of the others have not changed for at least 0.2 s",
+        ),
         (
             "while not select.select([sys.stdin], [], [], 0)[0]: pass",
             "works outside Atoll, and the waits of the others have not changed for at least 1 s",

@@ -194,10 +194,7 @@ def test_timeout_says_what_the_pes_of_all_hosts_do(make_hosts: MakeHosts, stoppe
     seconds = 10
     while True:  # on a busy machine four interpreters may need longer to come so far
         done = run(hosts, "--timeout", str(seconds), "--hosts", "n0:2,n1:2", *program)
-        if (
-            not re.search("has not called init|PE [123]: in its own code", done.err)
-            or seconds > PATIENCE / 4
-        ):
+        if not re.search("has not called init|PE [123]: in its own code", done.err) or seconds > PATIENCE / 4:
             break
         seconds *= 2
     assert done.status == 124 and hosts.empty_within(), done.text

@@ -166,6 +166,35 @@ TEST_F(FlightRecorder, ForgetsUpdatesOfMemoryThatIsHandedOut) {
     EXPECT_EQ(known(memory->writes), 0U);
 }
 
+/// This function itself is the program: each update of a new kind, and the 1st, 2nd, 4th, ... of one kind.
+TEST_F(FlightRecorder, LooksUpThePlacesOfUpdates) {
+    for (int i = 0; i < 5; ++i) recorder.writes().note(0, 1, 3, UpdateKind::add);
+    const UpdateNote* const found =
+        std::find_if(std::begin(memory->writes.notes), std::end(memory->writes.notes),
+                     [](const UpdateNote& note) { return note.place != 0; });
+    ASSERT_NE(found, std::end(memory->writes.notes));
+    const UpdateSite site = memory->writes.sites.site(found->site);
+    EXPECT_EQ(site.text[0], '\0');
+    EXPECT_NE(site.callers[0], 0U);
+    EXPECT_EQ(memory->writes.sites.site(0).callers[0], 0U);
+    recorder.writes().note(0, 1, 3, UpdateKind::set);
+    EXPECT_NE(found->site, 0U);
+    recorder.writes().clear();
+    EXPECT_EQ(memory->writes.sites.site(1).callers[0], 0U);
+}
+
+/// A program that updates without a pause has few of its places looked up.
+TEST_F(FlightRecorder, LooksUpFewPlacesOfManyUpdates) {
+    constexpr std::uint64_t many = 100'000;
+    std::uint64_t known = 0;
+    for (std::uint64_t i = 0; i < many; ++i) {
+        recorder.writes().note(8 * i, 1, 0, UpdateKind::set);
+        known += memory->writes.notes[i % UpdateNotes::entries].site != 0;
+    }
+    EXPECT_GT(known, 0U);
+    EXPECT_LT(known, many / 4);
+}
+
 TEST_F(FlightRecorder, TellsThatSignalsWereLost) {
     for (std::uint64_t i = 0; i <= UpdateNotes::tries; ++i) {
         EXPECT_EQ(memory->signals.has_lost, 0U);

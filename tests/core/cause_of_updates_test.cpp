@@ -216,5 +216,43 @@ TEST_F(CauseOfUpdates, TheSameWrongIndexOfAllPes) {
         << cause();
 }
 
+void set_line(common::UpdateSeen& seen, const char* line) {
+    std::snprintf(seen.site.text, sizeof seen.site.text, "%s", line);
+}
+
+/// The line of each update beside it, and at the end those of a mistake.
+TEST_F(CauseOfUpdates, TheLinesOfUpdates) {
+    pe(3).wait.expected = 3;
+    for (const int number : {0, 1, 2}) {
+        write(number, {64, 1, 3, UpdateKind::add, 1});
+        set_line(pe(number).writes.back(), number == 2 ? "a.py:8" : "a.py:7");
+    }
+    EXPECT_EQ(cause(), sentence(" (PE 0,1 last added 1 to it at a.py:7, PE 2 last added 1 to it at a.py:8)"));
+    pe(2).writes.clear();
+    EXPECT_TRUE(
+        cause().starts_with("PE 2 is not known to have updated the awaited word (PE 0,1 last added 1 to "
+                            "it at a.py:7); PE 3 waits in"))
+        << cause();
+    write(2, {56, 1, 3, UpdateKind::set, 1});
+    pe(0).writes.clear();
+    pe(1).writes.clear();
+    set_line(pe(2).writes.back(), "a.py:9");
+    EXPECT_TRUE(cause().starts_with(
+        "PE 2 last set the element before the awaited one to 1 (its updates: a.py:9); PE 3 waits in"))
+        << cause();
+}
+
+/// PE 0 has not signalled PE 3, and waits for PE 1 itself, which has signalled fewer times than the others.
+TEST_F(CauseOfUpdates, AnUpdateThatMayComeLaterIsNamedAfterOneThatIsMissing) {
+    pe(3).wait.expected = 1;
+    for (const int number : {1, 2}) signal(number, (number + 1) % 4, 1, false, 64);
+    signal(3, 0, 1, false, 64);
+    std::erase_if(pe(2).signals, [](const auto& seen) { return seen.pe == 3; });
+    wait_for_word(0, 56, 2, 3);
+    for (const int number : {1, 2, 3})
+        write(number, {56, 1, number == 3 ? 0 : number + 1, UpdateKind::add, number == 3 ? 2U : 3U});
+    EXPECT_NE(find_cause(doing).pes.front(), 0) << cause();
+}
+
 }  // namespace
 }  // namespace atl::core

@@ -276,7 +276,8 @@ def test_ranks_for_which_a_sleeping_one_is_missing_are_reported_without_a_questi
     line = job.first_line()
     assert re.match(first, line), line
     assert (
-        "PE 1 sleeps outside Atoll, and the waits of the others have not changed for at least 2 s" in job.next_line()
+        "PE 1 sleeps outside Atoll, and the waits of the others have not changed for at least 2 s"
+        in job.next_line()
     )
 
 

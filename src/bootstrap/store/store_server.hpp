@@ -71,8 +71,8 @@ class StoreServer {
     void end_setup();
     /// By PE: true if it has called init.
     std::vector<bool> came();
-    /// True while one of `n` PEs from `first` on has a connection. A PE that ends closes its own at once, unless
-    /// its host is cut off.
+    /// True while one of `n` PEs from `first` on has a connection. A PE that ends closes its own at once,
+    /// unless its host is cut off.
     bool is_connected(int first, int n);
     /// Waits until every PE has come and all but 0 have gone again. False when `seconds` have passed.
     bool wait_until_alone(double seconds);

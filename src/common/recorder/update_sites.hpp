@@ -10,7 +10,7 @@ namespace atl::common {
 /// The place of an update in the program, as another process reads it.
 struct UpdateSite {
     static constexpr std::size_t text_bytes = 64, most_callers = 4;
-    char text[text_bytes] = {};                 ///< "program.py:12" of a language front; empty if unknown
+    char text[text_bytes] = {};                ///< "program.py:12" of a language front; empty if unknown
     std::uint64_t callers[most_callers] = {};  ///< in C and C++: return addresses in the program, then zeros
 };
 
@@ -19,8 +19,8 @@ struct UpdateSite {
 /// up.
 class UpdateSites {
   public:
-    /// The number of the place of the call that goes on, from 1; 0 if it is not looked up now, or the table is
-    /// full.
+    /// The number, from 1, of the place of the call that goes on. 0 if it is not looked up now, or the table
+    /// is full.
     std::uint64_t number_here() noexcept;
     UpdateSite site(std::uint64_t number) const noexcept;
     void clear() noexcept;

@@ -103,6 +103,10 @@ std::string updated_text(const Known& known, const std::vector<int>& pes);
 /// ", and none is known on PE 3", of the waiting PE.
 std::string none_known_text(const Known& known);
 
+/// " (its signals: ring.py:27)": the lines of the program that update the awaited word or its copies. Lines
+/// of the PEs that `made` names come first. Empty if none is known.
+std::string lines_text(const Known& known, const WordUpdates& made);
+
 /// "PE 1 ..." as a mistake.
 WordUpdates fault(int pe, const std::string& text);
 /// The PE has not made an update, which its program may have after the current wait.

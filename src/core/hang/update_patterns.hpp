@@ -23,8 +23,4 @@ WordUpdates went_on(const Known& known, const std::vector<Update>& updates);
 /// PEs have added 1, equally often. Empty for others. A store by the PE itself is not recorded.
 std::string set_back_text(const Known& known, const std::vector<Update>& updates);
 
-/// " (its signals: ring.py:27)": the lines of the program that update the awaited word or its copies. Lines of
-/// the PEs that `made` names come first. Empty if none is known.
-std::string lines_text(const Known& known, const WordUpdates& made);
-
 }  // namespace atl::core
