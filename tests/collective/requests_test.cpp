@@ -336,11 +336,25 @@ TEST(Requests, DifferentCallsAreNamedWithTheirLines) {
         if (rank == 0) call.in = call.out = {span_of(values)};
         const std::string text = error_of([&] { group.run(call, 0); });
         for (const char* part :
-             {"rank 0 called all_reduce (sum) of 16 bytes of int32 at /home/x.py:10 (its call 1)",
-              "rank 1 called barrier at /home/x.py:11 (its call 1)"})
+             {"rank 0 called all_reduce (sum) of 16 bytes of int32 at /home/x.py:10",
+              "rank 1 called barrier at /home/x.py:11 as call 1, where"})
             EXPECT_NE(text.find(part), std::string::npos) << text;
     });
     common::set_wait_hooks({});
+}
+
+/// All members have come, so each knows who alone differs.
+TEST(Requests, TheMemberThatAloneDiffersIsNamedOnAll) {
+    as_members(3, [](Group& group, int rank) {
+        Values values(4);
+        Call call = call_of(rank == 1 ? Kind::barrier : Kind::all_reduce);
+        if (rank != 1) call.in = call.out = {span_of(values)};
+        const std::string text = error_of([&] { group.run(call, 0); });
+        EXPECT_NE(text.find("rank 1 called barrier as call 1, where rank 0,2 called all_reduce (sum) of 16 "
+                            "bytes of int32. "),
+                  std::string::npos)
+            << text;
+    });
 }
 
 TEST(Requests, AReceiveTellsOfAMessageByAnotherTag) {
