@@ -335,9 +335,8 @@ TEST(Requests, DifferentCallsAreNamedWithTheirLines) {
         Call call = call_of(rank == 0 ? Kind::all_reduce : Kind::barrier);
         if (rank == 0) call.in = call.out = {span_of(values)};
         const std::string text = error_of([&] { group.run(call, 0); });
-        for (const char* part :
-             {"rank 0 called all_reduce (sum) of 16 bytes of int32 at /home/x.py:10",
-              "rank 1 called barrier at /home/x.py:11 as call 1, where"})
+        for (const char* part : {"rank 0 called all_reduce (sum) of 16 bytes of int32 at /home/x.py:10",
+                                 "rank 1 called barrier at /home/x.py:11 as call 1, where"})
             EXPECT_NE(text.find(part), std::string::npos) << text;
     });
     common::set_wait_hooks({});
