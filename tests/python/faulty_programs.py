@@ -13,7 +13,7 @@ FAULTY = {
             if me != 0:
                 atoll.p(x[0:1], lap, 0 if me == 1 and lap == 2 else (me + 1) % 3)
         """,
-        r"PE 1 updated the awaited word of PE 0, where PE 2 follows the pattern of the others; PE 0 waits",
+        r"PE 1 updated the awaited word of PE 0, where PE 2 follows the pattern of the others \((?:its|their) \w+: program\.py:\d+\); PE 0 waits",
     ),
     "a token that a PE sends to itself": (
         3,
@@ -26,7 +26,7 @@ FAULTY = {
             atoll.put_signal(x, np.ones(4, dtype="int64"), s, 1, pe=1 if me == 1 else 0)
         atoll.barrier_all()
         """,
-        r"PE 1 signalled its own copy of the awaited word, and none is known on PE 0; PE 0,2 wait in",
+        r"PE 1 signalled its own copy of the awaited word, and none is known on PE 0 \((?:its|their) \w+: program\.py:\d+\); PE 0,2 wait in",
     ),
     "a first token that goes back": (
         3,
@@ -38,7 +38,7 @@ FAULTY = {
             atoll.p(x[0:1], 1, 0)
         atoll.barrier_all()
         """,
-        r"PE 1 updated the awaited word of PE 0, PE 0 updated the awaited word of PE 1, and none is known on PE 2;",
+        r"PE 1 updated the awaited word of PE 0, PE 0 updated the awaited word of PE 1, and none is known on PE 2 \((?:its|their) \w+: program\.py:\d+(?:, program\.py:\d+)?\);",
     ),
     "a consumer that returns no credit": (
         3,
@@ -64,7 +64,7 @@ FAULTY = {
             atoll.wait_until(x, ">=", step, index=0)
         atoll.barrier_all()
         """,
-        r"PE 1 last set the awaited word to 2, where PE 0,2,3 last set other PEs' to 3; PE 2 waits",
+        r"PE 1 last set the awaited word to 2, where PE 0,2,3 last set other PEs' to 3 \((?:its|their) \w+: program\.py:\d+\); PE 2 waits",
     ),
     "a worker that fails in its thread": (
         3,
@@ -82,7 +82,7 @@ FAULTY = {
                 atoll.wait_until(x, "!=", 0, index=pe)
         atoll.barrier_all()
         """,
-        r"PE 1 is not known to have updated the awaited element, and others have updated those beside it; PE 0 waits",
+        r"PE 1 is not known to have updated the awaited element, and others have updated those beside it \(updates of others: program\.py:\d+(?:, program\.py:\d+)?\); PE 0 waits",
     ),
     "a call of a team that one member leaves out": (
         4,
@@ -142,7 +142,7 @@ FAULTY = {
             atoll.signal_wait_until(s, ">=", 4 * step)
         atoll.barrier_all()
         """,
-        r"PE 3 has added to the awaited word 39 times, and PE 2 to that of PE 3 40 times; PE 2 waits in",
+        r"PE 3 has added to the awaited word 39 times, and PE 2 to that of PE 3 40 times \((?:its|their) \w+: program\.py:\d+(?:, program\.py:\d+)?\); PE 2 waits in",
     ),
     "a wait for the row of another neighbour": (
         4,
@@ -153,8 +153,8 @@ FAULTY = {
             left = 3 if me == 2 else (me - 1) % 4
             atoll.signal_wait_until(table, "==", 1, index=4 * left + step)
         """,
-        r"PE 2 waits for an element that PE 3 signalled on PE 0, where PE 1 signalled others on PE 2; PE 2 waits in "
-        r"signal_wait_until on element 12 of .* at program.py:8; PE 0,1,3 wait for other words",
+        r"PE 2 waits for an element that PE 3 signalled on PE 0, where PE 1 signalled others on PE 2 \((?:its|their) \w+: program\.py:\d+(?:, program\.py:\d+)?\); PE 2 waits in "
+        r"signal_wait_until on element 12 of .* at program.py:8; .*PE 0,1 wait for other words",
     ),
     "a credit to the wrong PE, for which others wait too": (
         4,
@@ -170,7 +170,7 @@ FAULTY = {
                 atoll.put_signal(x, x, full, item, pe=me + 1)
         atoll.barrier_all()
         """,
-        r"PE 3 signalled the awaited word of PE 0, where PE 2 follows the pattern of the others; PE 2 waits in "
+        r"PE 3 signalled the awaited word of PE 0, where PE 2 follows the pattern of the others \((?:its|their) \w+: program\.py:\d+\); PE 2 waits in "
         r"[^;]*at program.py:11; PE 0 waits for other words, and every PE waits",
     ),
     "a team that is called in the place of another": (

@@ -59,7 +59,7 @@ STALLS = {
             atoll.signal_wait_until(s, ">=", 1)
         atoll.barrier_all()
         """,
-        r"PE 0 signalled the awaited word of PE 2, where PE 1 follows the pattern of the others; PE 1 waits in "
+        r"PE 0 signalled the awaited word of PE 2, where PE 1 follows the pattern of the others \((?:its|their) \w+: program\.py:\d+\); PE 1 waits in "
         r"signal_wait_until on the uint64 array .*: found 0, waiting for >= 1, at program.py:7, and every PE waits",
     ),
     "a signal to an array that was freed": (
@@ -87,7 +87,7 @@ STALLS = {
         atoll.barrier_all()
         """,
         r"PE 1 waits in barrier at program.py:9 for PE 0, which waits for it in signal_wait_until at program.py:8 "
-        r"\(the uint64 array .*: found 1, waiting for >= 2, PE 1 last added 1 to it\)",
+        r"\(the uint64 array .*: found 1, waiting for >= 2, PE 1 last added 1 to it at program\.py:\d+\)",
     ),
     "a wait for the wrong word": (
         2,
@@ -98,7 +98,7 @@ STALLS = {
             atoll.wait_until(x, "==", 1, index=1)
         atoll.barrier_all()
         """,
-        r"PE 0 last set the element before the awaited one to 1; PE 1 waits in wait_until on element 1 .*: "
+        r"PE 0 last set the element before the awaited one to 1 \((?:its|their) \w+: program\.py:\d+\); PE 1 waits in wait_until on element 1 .*: "
         r"found 0, waiting for == 1, at program.py:7, and every PE waits",
     ),
     "a receive from the next PE": (
@@ -245,7 +245,7 @@ ABSENT = {
             atoll.atomic_inc(x, 0, index=0)
         atoll.barrier_all()
         """,
-        r"PE 3 is not known to have updated the awaited word \(PE 1,2 last added 1 to it\); PE 0 waits in a loop of "
+        r"PE 3 is not known to have updated the awaited word \(PE 1,2 last added 1 to it at program\.py:\d+\); PE 0 waits in a loop of "
         r"atomic_fetch on element 0 of the int64 array .*: found 2, at program.py:5, and every PE waits",
     ),
     "a lock of the program": (
@@ -260,7 +260,7 @@ ABSENT = {
         while me < 2 and atoll.atomic_compare_swap(x, 0, me + 1, 0, index=0) != 0: pass
         atoll.barrier_all()
         """,
-        r"PE 2 last set the awaited word to 3, and PE 0,1 last set it to 0; PE .* in a loop of atomic_compare_swap on .*: "
+        r"PE 2 last set the awaited word to 3, and PE 0,1 last set it to 0 \((?:its|their) \w+: program\.py:\d+\); PE .* in a loop of atomic_compare_swap on .*: "
         r"found 3, at program.py:10",
     ),
     "a lock that is tried in a loop": (
@@ -374,7 +374,9 @@ def test_an_interrupt_before_a_report_tells_the_cause(hanging: Start) -> None:
         time.sleep(0.1)
     time.sleep(2)  # shorter waits are usual
     job.job.send_signal(signal.SIGINT)
-    assert re.match(r"PE 1 is in its own code, and PE 0 waits for it in barrier", job.first_line())
+    assert re.match(
+        r"PE 1 is in its own code at program.py:4, and PE 0 waits for it in barrier", job.first_line()
+    )
 
 
 def test_a_job_that_is_none(hanging: Start) -> None:

@@ -20,17 +20,17 @@ FAULTS = {
     "hangs.c": {
         "token": (
             3,
-            r"PE 1 updated the awaited word of PE 0, where PE 2 follows the pattern of the others; PE 0 waits in "
+            r"PE 1 updated the awaited word of PE 0, where PE 2 follows the pattern of the others \((?:its|their) \w+: hangs\.\w+:\d+\); PE 0 waits in "
             r"wait_until on .*: found 2, waiting for == 3, at <token>",
         ),
         "done": (
             4,
-            r"PE 2 is not known to have updated the awaited word \(PE 0,1,3 last added 1 to it\); PE 0 waits in "
+            r"PE 2 is not known to have updated the awaited word \(PE 0,1,3 last added 1 to it at hangs\.\w+:\d+\); PE 0 waits in "
             r"wait_until on .*: found 3, waiting for == 4, at <done>",
         ),
         "flags": (
             4,
-            r"PE 2 last set the element before the awaited one to 1; PE 0-3 wait in wait_until on byte 8 of the 16 "
+            r"PE 2 last set the element before the awaited one to 1 \((?:its|their) \w+: hangs\.\w+:\d+\); PE 0-3 wait in wait_until on byte 8 of the 16 "
             r"bytes allocated at <flags>: found 0, waiting for == 1, at <ready>",
         ),
         "lock": (
@@ -41,12 +41,12 @@ FAULTS = {
         "credits": (
             3,
             r"PE 1 left out an update of PE 0: PE 0 waits in signal_wait_until at <credits> \(.*found 1, waiting for "
-            r">= 2, PE 1 last added 1 to it, and updated that of PE 2 too\)",
+            r">= 2, PE 1 last added 1 to it at hangs\.\w+:\d+, and updated that of PE 2 too\)",
         ),
         "late": (
             4,
             r"PE 2 is behind; PE 3 waits for it in wait_until at <late> \(.*: found 4999, waiting for >= 5000, PE 2 "
-            r"last set it to 4999\), and PE 0-2 wait for later values",
+            r"last set it to 4999 at hangs\.\w+:\d+\), and PE 0-2 wait for later values",
         ),
         "sync": (
             4,
@@ -61,7 +61,7 @@ FAULTS = {
         ),
         "steps": (
             4,
-            r"PE 1 last set the awaited word to 2, where PE 0,2,3 last set other PEs' to 3; PE 2 waits in "
+            r"PE 1 last set the awaited word to 2, where PE 0,2,3 last set other PEs' to 3 \((?:its|their) \w+: hangs\.\w+:\d+\); PE 2 waits in "
             r"wait_until on .*: found 2, waiting for >= 3, at <steps>",
         ),
         "handler": (
