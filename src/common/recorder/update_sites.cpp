@@ -12,7 +12,7 @@ namespace atl::common {
 
 namespace {
 
-/// So many places are looked up at once, which takes some 0.3 ms.
+/// So many places are looked up at once (docs/measurements/2026-11-29-update-lines.md).
 constexpr std::uint32_t at_once = 64;
 /// Ticks between two of the later ones, and the number of updates after which the clock is read.
 constexpr std::uint64_t between_ticks = 1u << 22;
