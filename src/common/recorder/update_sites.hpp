@@ -19,8 +19,8 @@ struct UpdateSite {
 /// up.
 class UpdateSites {
   public:
-    /// Returns the number, from 1, of the place of the call that goes on. Returns 0 if the place is not looked
-    /// up now, or the table is full.
+    /// Returns the number, from 1, of the place of the call that goes on. Returns 0 if the place is not
+    /// looked up now, or the table is full.
     std::uint64_t number_here() noexcept;
     UpdateSite site(std::uint64_t number) const noexcept;
     void clear() noexcept;
