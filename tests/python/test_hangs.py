@@ -87,7 +87,7 @@ STALLS = {
         atoll.barrier_all()
         """,
         r"PE 1 waits in barrier at program.py:9 for PE 0, which waits for it in signal_wait_until at program.py:8 "
-        r"\(the uint64 array .*: found 1, waiting for >= 2, PE 1 last added 1 to it at program\.py:\d+\)",
+        r"\(the uint64 array .*: found 1, waiting for >= 2, PE 1 last added 1 to it(?: at|; updates:) program\.py:\d+\)",
     ),
     "a wait for the wrong word": (
         2,
@@ -245,7 +245,7 @@ ABSENT = {
             atoll.atomic_inc(x, 0, index=0)
         atoll.barrier_all()
         """,
-        r"PE 3 is not known to have updated the awaited word \(PE 1,2 last added 1 to it at program\.py:\d+\); PE 0 waits in a loop of "
+        r"PE 3 is not known to have updated the awaited word \(PE 1,2 last added 1 to it(?: at|; updates:) program\.py:\d+\); PE 0 waits in a loop of "
         r"atomic_fetch on element 0 of the int64 array .*: found 2, at program.py:5, and every PE waits",
     ),
     "a lock of the program": (

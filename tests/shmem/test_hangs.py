@@ -25,7 +25,7 @@ FAULTS = {
         ),
         "done": (
             4,
-            r"PE 2 is not known to have updated the awaited word \(PE 0,1,3 last added 1 to it at hangs\.\w+:\d+\); PE 0 waits in "
+            r"PE 2 is not known to have updated the awaited word \(PE 0,1,3 last added 1 to it(?: at|; updates:) hangs\.\w+:\d+\); PE 0 waits in "
             r"wait_until on .*: found 3, waiting for == 4, at <done>",
         ),
         "flags": (
@@ -41,12 +41,12 @@ FAULTS = {
         "credits": (
             3,
             r"PE 1 left out an update of PE 0: PE 0 waits in signal_wait_until at <credits> \(.*found 1, waiting for "
-            r">= 2, PE 1 last added 1 to it at hangs\.\w+:\d+, and updated that of PE 2 too\)",
+            r">= 2, PE 1 last added 1 to it(?: at hangs\.\w+:\d+)?, and updated that of PE 2 too(?:; updates: hangs\.\w+:\d+)?\)",
         ),
         "late": (
             4,
             r"PE 2 is behind; PE 3 waits for it in wait_until at <late> \(.*: found 4999, waiting for >= 5000, PE 2 "
-            r"last set it to 4999 at hangs\.\w+:\d+\), and PE 0-2 wait for later values",
+            r"last set it to 4999; updates: hangs\.\w+:\d+\), and PE 0-2 wait for later values",
         ),
         "sync": (
             4,
@@ -56,7 +56,7 @@ FAULTS = {
     "hangs.cpp": {
         "ring": (
             3,
-            r"PE 1 signalled the awaited word of PE 0, where PE 2 follows the pattern of the others; PE 2 waits in "
+            r"PE 1 signalled the awaited word of PE 0, where PE 2 follows the pattern of the others \((?:its signals|signals of others): hangs\.cpp:\d+\); PE 2 waits in "
             r"signal_wait_until on .*: found 0, waiting for >= 1, at <ring>",
         ),
         "steps": (
@@ -66,7 +66,7 @@ FAULTS = {
         ),
         "handler": (
             4,
-            r"PE 1 is not known to have signalled the awaited word, as the pattern of the others has it; PE 2 waits in "
+            r"PE 1 is not known to have signalled the awaited word, as the pattern of the others has it \((?:its signals|signals of others): hangs\.cpp:\d+\); PE 2 waits in "
             r"signal_wait_until on .*, at <handler>",
         ),
         "mailbox": (

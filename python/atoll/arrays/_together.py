@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import atoll
 
+from . import _libraries
 from ._teams import _current
 from ._teams._exchange import from_root, gathered
 
@@ -51,6 +52,10 @@ class before_barrier(together):
         super().__init__(_current.call())
 
     def _raise_together(self, error: Exception | None) -> None:
+        try:
+            _libraries.finish()  # a kernel that failed on a GPU is reported here
+        except Exception as failed:
+            error = error or failed
         if _current.barrier_with(error is not None):
             super()._raise_together(error)
 
@@ -91,6 +96,7 @@ def _described(call: str, error: Exception) -> Exception:
             return kind(f"{where}: {error}")
     with contextlib.suppress(Exception):
         copy: Exception = pickle.loads(pickle.dumps(error))
-        copy.add_note(f"{where} raised it.")
+        if hasattr(copy, "add_note"):  # Python 3.11
+            copy.add_note(f"{where} raised it.")
         return copy
     return RuntimeError(f"{where}: {type(error).__name__}: {error}")

@@ -61,6 +61,7 @@ void Job::interrupt(int number, int sender) {
     interrupted_by_ = number;
     if (++interrupts_ == 1) {
         tell_cause();
+        interrupted_at_ = now();  // the question of PEs for their lines takes a while
         interrupted_events_ = last_events(board_, -1);
         return group_->signal(number);
     }

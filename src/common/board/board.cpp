@@ -343,11 +343,13 @@ std::vector<UpdateSeen> updates_of(const UpdateNotes& notes) {
     for (const UpdateNote& note : notes.notes) {
         const std::uint64_t place = note.place.load(std::memory_order_relaxed);
         const std::uint64_t to = note.to.load(std::memory_order_relaxed);
-        if (place != 0)
-            updates.push_back({place - 1, note.value.load(std::memory_order_relaxed),
-                               static_cast<int>(UpdateNote::pe_of(to)), UpdateNote::kind_of(to),
-                               note.count.load(std::memory_order_relaxed),
-                               notes.sites.site(note.site.load(std::memory_order_relaxed))});
+        if (place == 0) continue;
+        const std::uint64_t count = note.count.load(std::memory_order_relaxed);
+        const std::uint64_t at = note.site.load(std::memory_order_relaxed);
+        UpdateSite site = notes.sites.site(at & ((1u << UpdateNote::site_shift) - 1));
+        site.is_of_last = at >> UpdateNote::site_shift == count;
+        updates.push_back({place - 1, note.value.load(std::memory_order_relaxed),
+                           static_cast<int>(UpdateNote::pe_of(to)), UpdateNote::kind_of(to), count, site});
     }
     return updates;
 }

@@ -16,6 +16,7 @@ constexpr int faults[] = {SIGSEGV, SIGBUS};
 struct sigaction before[std::size(faults)];
 sigjmp_buf after_fault;
 std::atomic<long> guarded_thread{0};
+std::atomic<int> guarded_process{0};  // a child that was forked meanwhile has no such thread
 
 void on_fault(int number, siginfo_t* info, void*) {
     if (guarded_thread.load(std::memory_order_acquire) == ::syscall(SYS_gettid)) ::siglongjmp(after_fault, 1);
@@ -36,6 +37,8 @@ void guard() {
 }  // namespace
 
 bool guarded_call(void (*function)(int), int argument) noexcept {
+    if (guarded_process.exchange(::getpid(), std::memory_order_acq_rel) != ::getpid())
+        guarded_thread.store(0, std::memory_order_release);
     long nobody = 0;
     if (!guarded_thread.compare_exchange_strong(nobody, ::syscall(SYS_gettid), std::memory_order_acq_rel))
         return false;

@@ -46,8 +46,10 @@ void answer(int) { write_stack(); }
 std::atomic<void (*)(int)> first_handler{nullptr};
 
 void answer_after_first(int number) {
+    const int error = errno;
     if (const auto first = first_handler.load(std::memory_order_acquire)) guarded_call(first, number);
     write_stack();
+    errno = error;  // Python's function changes it
 }
 
 bool install(void (*handler)(int)) {

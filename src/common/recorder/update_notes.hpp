@@ -23,8 +23,9 @@ struct UpdateNote {
     std::atomic<std::uint64_t> value;
     std::atomic<std::uint64_t> to;     ///< the PE; above it the UpdateKind
     std::atomic<std::uint64_t> count;  ///< updates of this kind in a row
-    std::atomic<std::uint64_t> site;   ///< the number of a place in UpdateSites; 0: unknown
+    std::atomic<std::uint64_t> site;   ///< the number of a place in UpdateSites, and above it `count` then
 
+    static constexpr int site_shift = 8;
     static constexpr int kind_shift = 32;
     static constexpr std::uint64_t packed(std::uint64_t pe, UpdateKind kind) {
         return pe | static_cast<std::uint64_t>(kind) << kind_shift;
@@ -88,7 +89,8 @@ struct UpdateNotes {
   private:
     [[gnu::noinline]] void look_up_site(UpdateNote& note) noexcept {
         if (const std::uint64_t number = sites.number_here(); number != 0)
-            note.site.store(number, std::memory_order_relaxed);
+            note.site.store(number | note.count.load(std::memory_order_relaxed) << UpdateNote::site_shift,
+                            std::memory_order_relaxed);
     }
     static constexpr std::uint64_t first_entry(std::uint64_t place, std::uint64_t pe) noexcept {
         constexpr std::uint64_t word = 8, spread = 31;

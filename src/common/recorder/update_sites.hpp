@@ -9,9 +9,10 @@ namespace atl::common {
 
 /// The place of an update in the program, as another process reads it.
 struct UpdateSite {
-    static constexpr std::size_t text_bytes = 64, most_callers = 4;
+    static constexpr std::size_t text_bytes = 64, most_callers = 8;
     char text[text_bytes] = {};                ///< "program.py:12" of a language front; empty if unknown
     std::uint64_t callers[most_callers] = {};  ///< in C and C++: return addresses in the program, then zeros
+    bool is_of_last = false;                   ///< of the last update, rather than of an earlier one like it
 };
 
 /// Zeroed memory is a valid empty table. One process writes it; threads that write at once may mix two

@@ -156,7 +156,7 @@ std::string lines_text(const Known& known, const WordUpdates& made) {
     // The text may name some itself.
     std::erase_if(lines, [&](const std::string& line) { return made.text.find(line) != std::string::npos; });
     if (lines.empty()) return {};
-    if (!made.tells_fault) return ", at " + joined_lines(lines);
+    if (!made.tells_fault) return "; updates: " + joined_lines(lines);
     const std::string what = known.uses_signals() ? "signals" : "updates";
     const std::string whose = made.pes.size() == 1 ? " (its " : " (their ";
     return (are_own ? whose + what + ": " : " (" + what + " of others: ") + joined_lines(lines) + ")";

@@ -48,7 +48,8 @@ WordUpdates joined(const std::vector<Update>& updates, const Known& known) {
     for (const auto& [pe, seen] : updates) {
         const bool gave_it = seen.kind == UpdateKind::set && seen.value == known.wait().found;
         const bool is_own = pe == known.waiting() && seen.kind == UpdateKind::set;
-        const std::string line = seen.site.text[0] == '\0' ? "" : std::string(" at ") + seen.site.text;
+        const bool has_line = seen.site.is_of_last && seen.site.text[0] != '\0';
+        const std::string line = has_line ? std::string(" at ") + seen.site.text : "";
         pes_by_text[{gave_it, (is_own ? "itself " : "") + text_of(seen, "it") + line}].push_back(pe);
     }
     WordUpdates all;
