@@ -173,7 +173,8 @@ TEST_F(FlightRecorder, LooksUpThePlacesOfUpdates) {
         std::find_if(std::begin(memory->writes.notes), std::end(memory->writes.notes),
                      [](const UpdateNote& note) { return note.place != 0; });
     ASSERT_NE(found, std::end(memory->writes.notes));
-    const UpdateSite site = memory->writes.sites.site(found->site);
+    const UpdateSite site = memory->writes.sites.site(found->site & ((1U << UpdateNote::site_shift) - 1));
+    EXPECT_EQ(found->site >> UpdateNote::site_shift, 4U);
     EXPECT_EQ(site.text[0], '\0');
     EXPECT_NE(site.callers[0], 0U);
     EXPECT_EQ(memory->writes.sites.site(0).callers[0], 0U);

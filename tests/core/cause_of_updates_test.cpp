@@ -218,6 +218,7 @@ TEST_F(CauseOfUpdates, TheSameWrongIndexOfAllPes) {
 
 void set_line(common::UpdateSeen& seen, const char* line) {
     std::snprintf(seen.site.text, sizeof seen.site.text, "%s", line);
+    seen.site.is_of_last = true;
 }
 
 /// The line of each update beside it, and at the end those of a mistake.
@@ -228,6 +229,9 @@ TEST_F(CauseOfUpdates, TheLinesOfUpdates) {
         set_line(pe(number).writes.back(), number == 2 ? "a.py:8" : "a.py:7");
     }
     EXPECT_EQ(cause(), sentence(" (PE 0,1 last added 1 to it at a.py:7, PE 2 last added 1 to it at a.py:8)"));
+    pe(2).writes[0].site.is_of_last = false;
+    EXPECT_EQ(cause(),
+              sentence(" (PE 2 last added 1 to it, PE 0,1 last added 1 to it at a.py:7; updates: a.py:8)"));
     pe(2).writes.clear();
     EXPECT_TRUE(
         cause().starts_with("PE 2 is not known to have updated the awaited word (PE 0,1 last added 1 to "
