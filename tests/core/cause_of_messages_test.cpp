@@ -22,6 +22,14 @@ class MessageCause : public HangCause {
         wait.team_id = static_cast<std::uint32_t>(wait.team) + 7;
         wait.call = call;
     }
+    /// PEs that wait in a collective call of a group for another PE.
+    void wait_in_call(const std::vector<int>& pes, const char* operation, int awaited, const char* site,
+                      const char* details) {
+        for (const int number : pes) {
+            wait(number, operation, {awaited}, site);
+            in_group(number, "0", details, 1);
+        }
+    }
     /// A message that the PE does not take in its wait.
     void gets(int number, const common::OtherMessage& other) { pe(number).wait.other = other; }
 };
@@ -36,10 +44,7 @@ TEST_F(MessageCause, AReductionWithoutAPost) {
 }
 
 TEST_F(MessageCause, AReductionWithoutAReceive) {
-    for (const int number : {0, 1, 3}) {
-        wait(number, "all_reduce", {2}, "pipe.py:46");
-        in_group(number, "0", "4 bytes, call 1", 1);
-    }
+    wait_in_call({0, 1, 3}, "all_reduce", 2, "pipe.py:46", "4 bytes, call 1");
     wait(2, "send", {3}, "pipe.py:28");
     in_group(2, "0", "524288 bytes by tag 0");
     EXPECT_EQ(cause(),
@@ -49,10 +54,7 @@ TEST_F(MessageCause, AReductionWithoutAReceive) {
 }
 
 TEST_F(MessageCause, ABarrierWithoutASend) {
-    for (const int number : {0, 1, 3}) {
-        wait(number, "barrier", {2}, "x.py:10");
-        in_group(number, "0", "call 1", 1);
-    }
+    wait_in_call({0, 1, 3}, "barrier", 2, "x.py:10", "call 1");
     wait(2, "recv", {0}, "x.py:9");
     in_group(2, "0", "40 bytes by tag 0");
     EXPECT_EQ(cause(),
@@ -121,10 +123,7 @@ TEST_F(MessageCause, AMessageToAnotherPe) {
 }
 
 TEST_F(MessageCause, ANewGroupThatOneMemberDoesNotMake) {
-    for (const int number : {1, 2, 3}) {
-        wait(number, "barrier", {0}, "x.py:6");
-        in_group(number, "0", "call 1", 1);
-    }
+    wait_in_call({1, 2, 3}, "barrier", 0, "x.py:6", "call 1");
     wait(0, "new_group", {1}, "x.py:5");
     in_group(0, "1", "ranks 0,1");
     EXPECT_EQ(
@@ -134,10 +133,7 @@ TEST_F(MessageCause, ANewGroupThatOneMemberDoesNotMake) {
 }
 
 TEST_F(MessageCause, ANewGroupOfOthersThatOneMemberDoesNotMake) {
-    for (const int number : {0, 1}) {
-        wait(number, "all_reduce", {2}, "x.py:42");
-        in_group(number, "0", "call 1", 1);
-    }
+    wait_in_call({0, 1}, "all_reduce", 2, "x.py:42", "call 1");
     wait(2, "new_group", {3}, "x.py:27");
     in_group(2, "1", "ranks 2,3");
     wait(3, "new_group", {2}, "x.py:27");

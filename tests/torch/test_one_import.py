@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 from jobs import HANG_GUARD, Done
+from one_import import HERE, PYTHON
 
-HERE = Path(__file__).resolve().parent
-PYTHON = HERE.parents[1] / "build" / "torch" / "bin" / "python"
 pytestmark = pytest.mark.skipif(
     not PYTHON.parents[1].joinpath("packages").exists(),
     reason="no build/torch; scripts/setup.sh torch makes it",

@@ -78,10 +78,11 @@ void Job::tell_cause() {
     std::vector<common::PeDoing> doing = board_.all_doing();
     for (const common::PeDoing& one : doing)
         if (one.waits && one.seconds < least_s) return;
+    const auto waits = [](const common::PeDoing& one) { return one.waits; };
     const auto is_elsewhere = [](const common::PeDoing& one) { return !one.waits && may_answer(one); };
-    const auto n_elsewhere = std::count_if(doing.begin(), doing.end(), is_elsewhere);
-    const bool some_wait = std::any_of(doing.begin(), doing.end(), [](const auto& one) { return one.waits; });
-    if (n_elsewhere != 0 && some_wait) doing = doing_with_sites(board_);
+    if (std::any_of(doing.begin(), doing.end(), waits) &&
+        std::any_of(doing.begin(), doing.end(), is_elsewhere))
+        doing = doing_with_sites(board_);
     const std::string sentence = core::find_cause(doing).sentence;
     if (!sentence.empty()) say(sentence + ".");
 }

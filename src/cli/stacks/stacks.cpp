@@ -260,9 +260,7 @@ std::vector<common::PeDoing> settled(const common::BoardView& board) {
 
 /// The name of an address in the program of a process; empty for one outside.
 std::string line_of_program(const std::vector<Object>& objects, std::uint64_t returns_to) {
-    const Object* object = object_of(objects, returns_to);
-    if (object == nullptr) return {};
-    const NamedFrame frame = named_frame(object->path, returns_to - 1 - object->base, Lines::of_program);
+    const NamedFrame frame = named(objects, returns_to - 1, Lines::of_program);
     if (!frame.is_program || frame.is_of_headers) return {};
     return frame.line.empty() ? frame.text : frame.line;
 }

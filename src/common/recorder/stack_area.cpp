@@ -22,7 +22,6 @@ int stack_signal() { return SIGRTMAX - 3; }
 
 // Inlined: readers skip the two innermost frames, those of a handler and of the kernel's return from it.
 [[gnu::always_inline]] inline void write_stack() {
-    const int error = errno;
     if (StackArea* area = offered.load(std::memory_order_acquire)) {
         if (const auto asked = when_asked.load(std::memory_order_acquire)) asked();
         const std::uint32_t place = area->next.fetch_add(1, std::memory_order_acq_rel);
@@ -38,10 +37,13 @@ int stack_signal() { return SIGRTMAX - 3; }
         }
         area->answers.fetch_add(1, std::memory_order_acq_rel);
     }
-    errno = error;
 }
 
-void answer(int) { write_stack(); }
+void answer(int) {
+    const int error = errno;
+    write_stack();
+    errno = error;
+}
 
 std::atomic<void (*)(int)> first_handler{nullptr};
 
@@ -49,7 +51,7 @@ void answer_after_first(int number) {
     const int error = errno;
     if (const auto first = first_handler.load(std::memory_order_acquire)) guarded_call(first, number);
     write_stack();
-    errno = error;  // Python's function changes it
+    errno = error;
 }
 
 bool install(void (*handler)(int)) {

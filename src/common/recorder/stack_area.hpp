@@ -38,8 +38,8 @@ struct alignas(64) StackArea {
 void offer_stacks(StackArea& area) noexcept;
 /// Call after another handler of the signal has replaced ours, as that of Python's faulthandler. From then on
 /// ours runs it first, or `instead` of it, and survives its faults. It may restore ours, and is not run
-/// afterwards. faulthandler's own way to run ours ends
-/// system calls with EINTR. It also lets a second signal interrupt the first, until the stack is full.
+/// afterwards. faulthandler's own way to run ours ends system calls with EINTR. It also lets a second signal
+/// interrupt the first, until the stack is full.
 ATOLL_API void answer_after_current_handler(void (*instead)(int)) noexcept;
 /// Sets a function that the signal's handler calls before it answers. It may only store atomically.
 void set_asked(void (*asked)() noexcept) noexcept;

@@ -44,7 +44,7 @@ std::uint64_t UpdateSites::number_here() noexcept try {
         const std::size_t length = std::min(text.size(), sizeof wanted - 1);
         std::memcpy(wanted, text.data() + (text.size() - length), length);
     } else {
-        const auto n = std::min(static_cast<std::size_t>(place.frames.count), UpdateSite::most_callers);
+        const auto n = std::min(static_cast<std::size_t>(place.frames.count), words);
         for (std::size_t i = 0; i < n; ++i)
             wanted[i] = reinterpret_cast<std::uintptr_t>(place.frames.addresses[i]);
     }
@@ -82,7 +82,7 @@ UpdateSite UpdateSites::site(std::uint64_t number) const noexcept {
         std::memcpy(found.text, copy, sizeof copy);
         found.text[sizeof copy - 1] = '\0';
     } else {
-        std::copy_n(copy, UpdateSite::most_callers, found.callers);
+        std::copy_n(copy, words, found.callers);
     }
     return found;
 }

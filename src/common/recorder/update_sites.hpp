@@ -9,7 +9,7 @@ namespace atl::common {
 
 /// The place of an update in the program, as another process reads it.
 struct UpdateSite {
-    static constexpr std::size_t text_bytes = 64, most_callers = 8;
+    static constexpr std::size_t most_callers = 8, text_bytes = most_callers * sizeof(std::uint64_t);
     char text[text_bytes] = {};                ///< "program.py:12" of a language front; empty if unknown
     std::uint64_t callers[most_callers] = {};  ///< in C and C++: return addresses in the program, then zeros
     bool is_of_last = false;                   ///< of the last update, rather than of an earlier one like it
@@ -27,7 +27,7 @@ class UpdateSites {
     void clear() noexcept;
 
   private:
-    static constexpr std::size_t most = 64, words = 8;
+    static constexpr std::size_t most = 64, words = UpdateSite::most_callers;
     struct Entry {
         std::atomic<std::uint64_t> words[UpdateSites::words];  ///< a text, or callers
     };

@@ -114,7 +114,7 @@ def _number(name: str, x: Any, axis: int) -> int:
 
 def _inner(a: Any, b: Any) -> Any:
     """Return the sum of the products of the elements of two arrays of one shape."""
-    return _together(_products.vecdot, a, b, conjugate=False)
+    return _alike(_products.vecdot, a, b, conjugate=False)
 
 
 def _permuted(x: Any, order: Sequence[int]) -> Any:
@@ -265,7 +265,7 @@ def _multiplied(first: str, a: Any, second: str, b: Any, later: str, dtype: np.d
     return labels, _reshaped(matmul(x, y), [sizes[label] for label in labels])
 
 
-def _together(function: Callable[..., Any], x: Any, y: Any, **more: Any) -> Any:
+def _alike(function: Callable[..., Any], x: Any, y: Any, **more: Any) -> Any:
     """Return a function of two arrays; y is brought to the distribution of x, as operands of `a @ b` are."""
     from .._ufuncs import mixed_operands
 
@@ -274,7 +274,7 @@ def _together(function: Callable[..., Any], x: Any, y: Any, **more: Any) -> Any:
 
 
 def _elementwise(x: Any, y: Any) -> Any:
-    return _together(np.multiply, x, y)
+    return _alike(np.multiply, x, y)
 
 
 def _distributed(x: Any) -> Any:
