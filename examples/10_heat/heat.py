@@ -33,10 +33,6 @@ else:
     sys.exit(f"heat.py takes cpu, cupy or torch, not {library!r}")
 
 u = atoll.zeros((rows + 2, width), "float64", **where)
-if library == "cupy":
-    u.device.use()
-elif library == "torch":
-    xp.cuda.set_device(u.device)
 
 
 def start(row: int) -> np.ndarray:

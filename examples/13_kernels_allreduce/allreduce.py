@@ -151,8 +151,6 @@ atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
 # Two inputs take turns, so that a PE one call ahead does not overwrite data that others still load.
 x, out = zeros((2, elements), np.float32), zeros(elements, np.float32)
-if not interpreted:
-    torch.cuda.set_device(x.device)
 team = atoll.WORLD.device("host" if interpreted else "device")
 for kernel, programs in (
     (one_shot, triton.cdiv(elements, BLOCK)),

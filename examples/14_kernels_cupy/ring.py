@@ -62,7 +62,6 @@ atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
 room = 8 * n_numbers
 memory = atoll.zeros(dev.mailbox_bytes(n, room), np.uint8, device="cuda")
-cupy.cuda.Device(memory.device).use()
 mine, sums = cupy.arange(n_numbers, dtype=np.float64) + me, cupy.zeros((n, n_numbers))
 ring = dev.RawKernel(CODE, "ring")
 dev.launch(ring, 1, 64, atoll.WORLD, dev.mailbox(memory, room), sums, mine, n_numbers, shared=room)

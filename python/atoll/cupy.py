@@ -16,6 +16,7 @@ The names are those of atoll/device/*.hpp. docs/kernels.md is the guide.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from collections.abc import Iterable
@@ -27,6 +28,7 @@ from . import _atoll, _kernels, _versions
 from ._device import DeviceTeam, freed, is_freed, mailbox_address, mailbox_parts
 from ._include import include_dir
 from ._kernels import ptx
+from ._kernels.arguments import gpu_of
 from ._kernels.arguments import mailbox_bytes as mailbox_bytes
 from ._kernels.resident import check_grid
 
@@ -181,6 +183,28 @@ def launch(
     cooperative: bool = False,
 ) -> None:
     cupy = _cupy()
+    gpu = _gpu_of_arrays(cupy, arguments)
+    # CuPy's current GPU is 0 until the program says otherwise, and the arrays of each PE are on its own GPU.
+    with contextlib.nullcontext() if gpu in (None, _gpu()) else cupy.cuda.Device(gpu):
+        _launch(cupy, kernel, grid, block, arguments, stream, shared, cooperative)
+
+
+def _gpu_of_arrays(cupy: Any, arguments: tuple[Any, ...]) -> int | None:
+    """Return the number of the GPU of the first array among the arguments; None if there is none."""
+    for argument in arguments:
+        if isinstance(argument, cupy.ndarray):
+            return int(argument.data.device_id)
+        if isinstance(argument, (int, float, _atoll.Team, tuple, np.generic, np.ndarray)):
+            continue
+        if (found := gpu_of(argument)) is not None:
+            return found
+    return None
+
+
+def _launch(
+    cupy: Any, kernel: Any, grid: Any, block: Any, arguments: Any, stream: Any, shared: int, cooperative: bool
+) -> None:
+    """Launch a kernel on the current GPU."""
     threads = math.prod(_tuple(block))
     if cooperative or grid == RESIDENT:
         gpu, whole = _gpu(), _whole_blocks(kernel, threads, shared)

@@ -462,3 +462,10 @@ def test_nothing_is_compared_if_checks_are_off(job: Job) -> None:
         ATOLL_CHECK="none",
     )
     assert len(done.stdout.splitlines()) == 2  # a wrong result, since no check was asked for
+
+
+def test_the_number_of_a_gpu_is_not_compared() -> None:
+    """Each PE passes the number of its own GPU."""
+    from atoll.arrays._compared import _text
+
+    assert _text("cuda:1") == _text("cuda:0") == _text("cuda") != _text("cpu")

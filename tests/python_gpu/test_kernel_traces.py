@@ -55,6 +55,7 @@ def body() -> None:
 
     atoll.init()
     data = atoll.zeros(1024 * BLOCKS, "float64", device="cuda", xp=cupy)
+    cupy.cuda.Device(data.device).use()
     signals = atoll.zeros(BLOCKS, "uint64", device="cuda", xp=cupy)
     sums = atoll.zeros(1, "float64", device="cuda", xp=cupy)
     kernel = atoll.cupy.RawModule(CODE).get_function("kernel")

@@ -251,6 +251,8 @@ def _text(value: Any) -> str:
         return f"({', '.join(map(_text, value))})"
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key}: {_text(each)}' for key, each in value.items())}}}"
+    if isinstance(value, str) and value.startswith("cuda:"):
+        return repr("cuda")  # each PE passes the number of its own GPU
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, slice, np.dtype)):
         return repr(value)
     if isinstance(value, Path):

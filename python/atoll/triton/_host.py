@@ -5,6 +5,7 @@ run at once.
 # mypy: ignore-errors
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 import os
@@ -92,6 +93,16 @@ def _in_short(made: Any, error: Exception, arguments: dict[Any, Any] | None = No
     return TypeError(f"{made.fn.__name__}: {said[-1]}{place}")
 
 
+def _on_their_gpu(arguments: tuple[Any, ...]) -> Any:
+    """Return a context in which the GPU of the first tensor is the current one, as it may be another than GPU 0."""
+    if INTERPRETED:
+        return contextlib.nullcontext()
+    import torch
+
+    gpu = next((x.get_device() for x in arguments if isinstance(x, torch.Tensor)), -1)
+    return contextlib.nullcontext() if gpu in (-1, torch.cuda.current_device()) else torch.cuda.device(gpu)
+
+
 def named(made: Any) -> Any:
     """Change the kernel so that its launches check their arguments and are noted, for errors that name it.
 
@@ -106,9 +117,10 @@ def named(made: Any) -> Any:
         try:
             arguments = tuple(map(_as_argument, arguments))
             keywords = {key: _as_argument(x) for key, x in keywords.items()}
-            if keywords.get("launch_cooperative_grid") and not warmup and not INTERPRETED:
-                _check_resident(made, start, grid, arguments, keywords)
-            compiled = start(*arguments, grid=grid, warmup=warmup, **keywords)
+            with _on_their_gpu(arguments):
+                if keywords.get("launch_cooperative_grid") and not warmup and not INTERPRETED:
+                    _check_resident(made, start, grid, arguments, keywords)
+                compiled = start(*arguments, grid=grid, warmup=warmup, **keywords)
         except TritonError as error:
             if (short := _in_short(made, error, given)) is None:
                 raise

@@ -62,6 +62,7 @@ void find_functions(Driver& d) {
     find(d.peer_attribute, "cuDeviceGetP2PAttribute", 8000);
     find(d.retain_context, "cuDevicePrimaryCtxRetain", 7000);
     find(d.release_context, "cuDevicePrimaryCtxRelease", 11000);
+    find(d.context_state, "cuDevicePrimaryCtxGetState", 7000);
     find(d.push_context, "cuCtxPushCurrent", 4000);
     find(d.pop_context, "cuCtxPopCurrent", 4000);
     find(d.memory_info, "cuMemGetInfo", 3020);

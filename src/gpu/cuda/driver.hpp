@@ -29,6 +29,7 @@ struct Driver {
     PFN_cuDeviceGetP2PAttribute_v8000 peer_attribute;
     PFN_cuDevicePrimaryCtxRetain_v7000 retain_context;
     PFN_cuDevicePrimaryCtxRelease_v11000 release_context;
+    PFN_cuDevicePrimaryCtxGetState_v7000 context_state;
     PFN_cuCtxPushCurrent_v4000 push_context;
     PFN_cuCtxPopCurrent_v4000 pop_context;
     PFN_cuMemGetInfo_v3020 memory_info;

@@ -9,6 +9,21 @@ namespace atl::cuda {
 
 PrimaryContext::PrimaryContext(const Driver& driver, CUdevice device) : driver_(driver), device_(device) {
     driver.check(driver.retain_context(&context_, device), "make a context on GPU " + std::to_string(device));
+    CUcontext current = nullptr;
+    if (driver.current_context(&current) == CUDA_SUCCESS && current == nullptr)
+        is_kept_ = driver.push_context(context_) == CUDA_SUCCESS;
+}
+
+PrimaryContext::~PrimaryContext() {
+    driver_.release_context(device_);
+    if (!is_kept_) return;
+    unsigned flags = 0;
+    int is_active = 1;
+    CUcontext current = nullptr;
+    // Others in this process, such as CuPy, may go on with it. The last release destroyed it.
+    if (driver_.context_state(device_, &flags, &is_active) != CUDA_SUCCESS || is_active) return;
+    if (driver_.current_context(&current) == CUDA_SUCCESS && current == context_)
+        driver_.pop_context(&current);
 }
 
 PrimaryContext::Current::Current(const PrimaryContext& context) : driver_(context.driver_) {

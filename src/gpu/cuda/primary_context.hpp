@@ -7,10 +7,13 @@
 namespace atl::cuda {
 
 /// A GPU's primary context, which CUDA's runtime, PyTorch and CuPy use too.
+///
+/// A thread that has no context yet keeps this one as its current context. CUDA's runtime would choose GPU 0,
+/// whose kernels cannot access memory of the heap on another GPU.
 class PrimaryContext {
   public:
     PrimaryContext(const Driver& driver, CUdevice device);
-    ~PrimaryContext() { driver_.release_context(device_); }
+    ~PrimaryContext();
     PrimaryContext(const PrimaryContext&) = delete;
     PrimaryContext& operator=(const PrimaryContext&) = delete;
 
@@ -47,6 +50,7 @@ class PrimaryContext {
     const Driver& driver_;
     CUdevice device_;
     CUcontext context_ = nullptr;
+    bool is_kept_ = false;  ///< by the thread that constructed it
 };
 
 struct CudaDevice {
