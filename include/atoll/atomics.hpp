@@ -24,8 +24,11 @@ class ATOLL_API AtomicOps : public RmaOps {
     template <StandardAtomic T>
     T atomic_compare_swap(T* dst, std::type_identity_t<T> expected, std::type_identity_t<T> value,
                           int pe) const {
-        return apply(AtomicOp::compare_swap, dst, value, expected, pe,
-                     [=](T* p) { return atomic_compare_exchange(p, expected, value); });
+        const T before = apply(AtomicOp::compare_swap, dst, value, expected, pe,
+                               [=](T* p) { return atomic_compare_exchange(p, expected, value); });
+        if (window_.fast_limit() == 0 && before == expected) [[unlikely]]
+            note_update(AtomicOp::swap, dst, value, pe);
+        return before;
     }
     template <AddAtomic T> T atomic_fetch_add(T* dst, std::type_identity_t<T> value, int pe) const {
         return apply(AtomicOp::fetch_add, dst, value, T{}, pe,

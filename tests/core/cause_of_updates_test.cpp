@@ -156,6 +156,24 @@ TEST_F(CauseOfUpdates, FewerCreditsThanItems) {
     EXPECT_EQ(cause().find("left out"), std::string::npos) << cause();
 }
 
+/// PE 1 sets a flag, and PE 2 acknowledges it and sets it back. It did so once after the next flag.
+TEST_F(CauseOfUpdates, AFlagThatWasSetBackTooLate) {
+    for (const int number : {1, 2}) {
+        wait_for_word(number, number == 1 ? 256 : 64, 0, 1).compare = static_cast<std::uint32_t>(Compare::eq);
+        std::snprintf(pe(number).wait.name, sizeof pe(number).wait.name, "%s", number == 1 ? "ack" : "flag");
+    }
+    wait(3, "barrier", {1, 2});
+    pe(3).wait.word_bytes = 0;
+    pe(1).writes.push_back({64, 1, 2, UpdateKind::set, 11});
+    pe(2).writes.push_back({256, 1, 1, UpdateKind::set, 10});
+    EXPECT_EQ(cause(),
+              "PE 2 has set its awaited word, flag, back to 0 after PE 1 had set it to 1, 11 times, of which "
+              "PE 2 has "
+              "answered 10; PE 2 waits in wait_until, and PE 1 waits for it in wait_until");
+    pe(2).writes[0].count = 11;
+    EXPECT_EQ(cause().find("back"), std::string::npos) << cause();
+}
+
 /// PE 0 tells two of three producers what it has taken. The circle of PE 0 and 1 follows from it.
 TEST_F(CauseOfUpdates, AWordBesideACircleThatOneOfItLeftOut) {
     wait_for_word(0, 80, 10, 18).compare = static_cast<std::uint32_t>(Compare::eq);
@@ -197,9 +215,45 @@ TEST_F(CauseOfUpdates, ACounterThatWasSetBack) {
     pe(3).wait.expected = 3;
     for (const int number : {0, 1, 2}) write(number, {64, 1, 3, UpdateKind::add, 5});
     EXPECT_EQ(cause(),
-              sentence(" (PE 0-2 last added 1 to it, 5 times each, and PE 3 has set it back since)"));
+              fault("PE 3 has set the awaited word back, and PE 0-2 have each added 1 to it 5 times"));
     pe(3).wait.found = 15;
     EXPECT_EQ(cause(), sentence(" (PE 0-2 last added 1 to it)"));
+}
+
+/// PE 3 is a server and waits for one addition of each PE, though it adds none itself.
+TEST_F(CauseOfUpdates, ACountThatIncludesTheWaitingPe) {
+    pe(3).wait.found = 6;
+    pe(3).wait.expected = 8;
+    for (const int number : {0, 1, 2}) write(number, {64, 1, 3, UpdateKind::add, 2});
+    EXPECT_EQ(cause(),
+              fault("PE 3 waits for 8, and each of the 3 other PEs has added 2 to the awaited word: it "
+                    "waits for an addition of its own"));
+    pe(3).wait.expected = 9;
+    EXPECT_EQ(cause(), sentence(" (PE 0-2 last added 1 to it)"));
+}
+
+TEST_F(CauseOfUpdates, OnePeSetsWhatTheOthersAdd) {
+    pe(3).wait.found = 1;
+    pe(3).wait.expected = 3;
+    for (const int number : {0, 1}) write(number, {64, 1, 3, UpdateKind::add, 1});
+    write(2, {64, 1, 3, UpdateKind::set, 1});
+    EXPECT_EQ(cause(), fault("PE 2 last set the awaited word to 1, to which PE 0,1 add 1"));
+    pe(2).writes[0].value = 0;  // a reset
+    EXPECT_EQ(cause().find("to which"), std::string::npos) << cause();
+}
+
+/// Each PE sets the number of the next ticket. PE 1 has left out its turn.
+TEST_F(CauseOfUpdates, ATurnThatIsLeftOut) {
+    pe(3).wait.found = 28;
+    pe(3).wait.expected = 29;
+    pe(3).wait.compare = static_cast<std::uint32_t>(Compare::eq);
+    std::uint64_t value = 25;
+    for (const int number : {1, 3, 0, 2}) write(number, {64, value++, 3, UpdateKind::set});
+    EXPECT_EQ(cause(),
+              fault("PE 1 last set the awaited word to 25, then PE 3,0,2 set it to 26 to 28, and its next "
+                    "turn is missing"));
+    pe(2).writes[0].value = 27;  // two PEs set the same
+    EXPECT_EQ(cause().find("turn"), std::string::npos) << cause();
 }
 
 /// A server awaits the element of each PE's number, and they update the one before it.

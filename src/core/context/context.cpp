@@ -175,7 +175,8 @@ Slot ContextBase::route_checked(const void* symmetric, std::size_t bytes, int pe
 void ContextBase::note_atomic(AtomicOp op, DType type, const void* symmetric, std::uint64_t value,
                               int pe) const {
     if (!state_->notes_moves()) return;
-    core::note_atomic(*state_, op, type, symmetric, value, pe);
+    // That of a compare_swap follows the operation, if it stored the value.
+    if (op != AtomicOp::compare_swap) core::note_atomic(*state_, op, type, symmetric, value, pe);
     if (core::polls_are_watched.load(std::memory_order_relaxed)) [[unlikely]]
         note_poll_of(*this, op, symmetric, size_of(type), pe);
 }

@@ -176,6 +176,45 @@ std::optional<Cause> left_out_update(const WaitGraph& graph, const std::vector<i
     return left_out_cause(graph, path[std::size_t(late)], path[std::size_t(1 - late)], "");
 }
 
+/// The last update by `from` of the word for which `to` waits; nothing if it would not end the wait by
+/// itself.
+std::optional<common::UpdateSeen> ending_update(const WaitGraph& graph, int from, int to) {
+    if (graph.of(to).wait.word_bytes == 0 || graph.of(to).wait.word_pe >= 0) return std::nullopt;
+    const Known known(graph.doing(), to);
+    if (known.has_lost()) return std::nullopt;
+    for (const common::UpdateSeen& seen : known.of(from))
+        if (seen.pe == to && seen.place == known.wait().offset && seen.kind == common::UpdateKind::set &&
+            seen.value != known.wait().found && known.would_end(seen))
+            return seen;
+    return std::nullopt;
+}
+
+/// Two PEs that set each other's words to one value, and set their own back. The one that has set fewer times
+/// than it got has set its word back too late, and so lost an update.
+std::optional<Cause> lost_update(const WaitGraph& graph, const std::vector<int>& path) {
+    if (path.size() != 2) return std::nullopt;
+    const auto first = ending_update(graph, path[0], path[1]),
+               second = ending_update(graph, path[1], path[0]);
+    if (!first || !second || first->count == second->count) return std::nullopt;
+    const bool lost_second = first->count < second->count;
+    const int late = path[lost_second ? 0 : 1], other = path[lost_second ? 1 : 0];
+    const common::UpdateSeen &lost = lost_second ? *second : *first, &answer = lost_second ? *first : *second;
+    const auto times = [](const common::UpdateSeen& seen) {
+        const std::string line = seen.site.text;
+        return (line.empty() ? "" : " at " + line) + ", " + std::to_string(seen.count) +
+               (seen.count == 1 ? " time" : " times");
+    };
+    const common::WaitCopy& its = graph.of(late).wait;
+    return Cause{pe_text({late}) + " has set its awaited word" + (its.name[0] != '\0' ? ", " : "") +
+                     its.name + (its.name[0] != '\0' ? "," : "") + " back to " +
+                     std::to_string(static_cast<std::int64_t>(its.found)) + " after " + pe_text({other}) +
+                     " had set it to " + std::to_string(static_cast<std::int64_t>(lost.value)) + times(lost) +
+                     ", of which " + pe_text({late}) + " has answered " + std::to_string(answer.count) +
+                     "; " + pe_text({late}) + " waits in " + graph.call_at(late) + ", and " +
+                     pe_text({other}) + " waits for it in " + graph.call_at(other),
+                 {late, other}};
+}
+
 /// The PEs that have last set another element of the array of `pe` to its awaited value. A count of additions
 /// is a value, too.
 std::vector<int> updaters_beside(const WaitGraph& graph, int pe) {
@@ -268,6 +307,7 @@ std::optional<Cause> circle(const WaitGraph& graph) {
     if (auto cause = left_out_group(graph, path)) return cause;
     if (auto cause = left_out(graph, path)) return cause;
     if (auto cause = left_out_update(graph, path)) return cause;
+    if (auto cause = lost_update(graph, path)) return cause;
     if (auto cause = behind(graph, path)) return cause;
     if (auto cause = left_out_element(graph, path)) return cause;
     if (auto cause = left_out_of_circle(graph, path)) return cause;

@@ -129,7 +129,7 @@ WordUpdates went_on(const Known& known, const std::vector<Update>& updates) {
                             placed_text(its.wait.operation, its.wait.site));
 }
 
-std::string set_back_text(const Known& known, const std::vector<Update>& updates) {
+std::optional<WordUpdates> set_back(const Known& known, const std::vector<Update>& updates) {
     constexpr std::uint64_t least = 2;
     const bool are_all = !known.has_lost() && known.home() == known.waiting() &&
                          updates.size() + 1 == static_cast<std::size_t>(known.n_pes());
@@ -139,9 +139,79 @@ std::string set_back_text(const Known& known, const std::vector<Update>& updates
                            });
     if (!are_alike || updates.size() < least || updates.front().seen.count < least ||
         known.wait().found >= updates.size() * updates.front().seen.count)
-        return {};
-    return ", " + std::to_string(updates.front().seen.count) + " times each, and " +
-           pe_text({known.waiting()}) + " has set it back since";
+        return std::nullopt;
+    std::vector<int> adding;
+    for (const Update& one : updates) adding.push_back(one.pe);
+    return fault(known.waiting(), "has set the awaited word back, and PE " + common::pe_ranges(adding) +
+                                      " have each added 1 to it " +
+                                      std::to_string(updates.front().seen.count) + " times");
+}
+
+std::optional<WordUpdates> counts_itself(const Known& known, const std::vector<Update>& updates) {
+    const common::WaitCopy& wait = known.wait();
+    const auto others = static_cast<std::uint64_t>(known.n_pes()) - 1;
+    constexpr std::uint64_t least = 2;
+    if (known.has_lost() || others < least || updates.size() != others) return std::nullopt;
+    const UpdateSeen& first = updates.front().seen;
+    const bool are_alike = std::all_of(updates.begin(), updates.end(), [&](const Update& one) {
+        return one.pe != known.waiting() && one.seen.kind == common::UpdateKind::add &&
+               one.seen.value == first.value && one.seen.count == first.count;
+    });
+    const std::uint64_t each = first.value * first.count;
+    if (!are_alike || wait.found != each * others || wait.expected != each * (others + 1))
+        return std::nullopt;
+    return fault(known.waiting(), "waits for " + std::to_string(wait.expected) + ", and each of the " +
+                                      std::to_string(others) + " other PEs has added " +
+                                      std::to_string(each) +
+                                      " to the awaited word: it waits for an addition of its own");
+}
+
+std::optional<WordUpdates> sets_among_additions(const Known& known, const std::vector<Update>& updates) {
+    std::vector<int> adding;
+    const Update* setting = nullptr;
+    std::optional<std::uint64_t> added;
+    for (const Update& one : updates) {
+        const bool sets = one.seen.kind == common::UpdateKind::set;
+        if (one.pe == known.waiting() || (sets && setting != nullptr)) return std::nullopt;
+        if (sets) {
+            setting = &one;
+        } else if (one.seen.kind == common::UpdateKind::add &&
+                   added.value_or(one.seen.value) == one.seen.value) {
+            added = one.seen.value;
+            adding.push_back(one.pe);
+        } else {
+            return std::nullopt;
+        }
+    }
+    constexpr std::size_t least = 2;
+    // A reset sets another value, which is 0 as a rule.
+    if (known.has_lost() || setting == nullptr || adding.size() < least || setting->seen.value != added)
+        return std::nullopt;
+    return fault(setting->pe, text_of(setting->seen, "the awaited word") + ", to which PE " +
+                                  common::pe_ranges(adding) + " add " + std::to_string(*added));
+}
+
+std::optional<WordUpdates> next_in_turn(const Known& known, const std::vector<Update>& updates) {
+    const common::WaitCopy& wait = known.wait();
+    constexpr std::size_t least = 3;
+    if (known.has_lost() || updates.size() < least || wait.expected != wait.found + 1) return std::nullopt;
+    std::map<std::uint64_t, int> by_value;
+    for (const Update& one : updates)
+        if (one.seen.kind == common::UpdateKind::set) by_value[one.seen.value] = one.pe;
+    const std::uint64_t first = by_value.empty() ? 0 : by_value.begin()->first;
+    // Each PE has set its own value, one after the other.
+    if (by_value.size() != updates.size() || by_value.rbegin()->first != wait.found ||
+        by_value.size() != static_cast<std::size_t>(known.n_pes()) ||
+        wait.found - first + 1 != by_value.size())
+        return std::nullopt;
+    std::string others;
+    for (const auto& [value, pe] : by_value)
+        if (value != first) others += (others.empty() ? "" : ",") + std::to_string(pe);
+    const int next = by_value.begin()->second;
+    if (next == known.waiting()) return std::nullopt;
+    return omission(next, "last set the awaited word to " + std::to_string(first) + ", then PE " + others +
+                              " set it to " + std::to_string(first + 1) + " to " +
+                              std::to_string(wait.found) + ", and its next turn is missing");
 }
 
 }  // namespace atl::core

@@ -4,6 +4,9 @@
 
 #include "core/hang/known_updates.hpp"
 
+#include <optional>
+#include <vector>
+
 namespace atl::core {
 
 /// The one update that leaves the pattern of all others, of nearly every PE.
@@ -19,8 +22,14 @@ WordUpdates on_other_words(const Known& known);
 /// The only PE that does not poll the awaited word, if it has updated it and waits elsewhere: it went on
 /// without the next update.
 WordUpdates went_on(const Known& known, const std::vector<Update>& updates);
-/// ", 5 times each, and PE 0 has set it back since": of a word less than the sum of additions. All other
-/// PEs have added 1, equally often. Empty for others. A store by the PE itself is not recorded.
-std::string set_back_text(const Known& known, const std::vector<Update>& updates);
+/// The waiting PE, if its word is less than the sum of additions. All other PEs have added 1, equally often.
+/// A store by the PE itself is not recorded.
+std::optional<WordUpdates> set_back(const Known& known, const std::vector<Update>& updates);
+/// The waiting PE, if it waits for the sum of all PEs, and all others have added their parts.
+std::optional<WordUpdates> counts_itself(const Known& known, const std::vector<Update>& updates);
+/// The only PE that sets the awaited word to the value that the others, two or more, add to it.
+std::optional<WordUpdates> sets_among_additions(const Known& known, const std::vector<Update>& updates);
+/// The PE whose turn it is: all PEs have set the word in turn, each to the next value.
+std::optional<WordUpdates> next_in_turn(const Known& known, const std::vector<Update>& updates);
 
 }  // namespace atl::core

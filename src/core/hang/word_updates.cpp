@@ -50,7 +50,10 @@ WordUpdates joined(const std::vector<Update>& updates, const Known& known) {
         const bool is_own = pe == known.waiting() && seen.kind == UpdateKind::set;
         const bool has_line = seen.site.is_of_last && seen.site.text[0] != '\0';
         const std::string line = has_line ? std::string(" at ") + seen.site.text : "";
-        pes_by_text[{gave_it, (is_own ? "itself " : "") + text_of(seen, "it") + line}].push_back(pe);
+        std::string text = text_of(seen, "it");
+        // Where updates are unknown, a later one may be among them.
+        if (known.has_lost() && !gave_it) text.replace(0, std::string_view("last").size(), "once");
+        pes_by_text[{gave_it, (is_own ? "itself " : "") + text + line}].push_back(pe);
     }
     WordUpdates all;
     for (const auto& [key, pes] : pes_by_text) {
@@ -313,7 +316,7 @@ WordUpdates no_update(const Known& known) {
 /// that they find. All others gave it one other value.
 std::optional<WordUpdates> holder_of_word(const Known& known, const std::vector<Update>& updates) {
     const std::string_view operation = known.wait().operation;
-    if (operation.find("swap") == operation.npos || known.has_lost()) return std::nullopt;
+    if (operation.find("swap") == operation.npos) return std::nullopt;
     int holder = -1;
     std::optional<std::uint64_t> released;
     std::vector<int> others;
@@ -330,26 +333,33 @@ std::optional<WordUpdates> holder_of_word(const Known& known, const std::vector<
         }
     }
     if (holder < 0 || others.empty()) return std::nullopt;
+    // Where updates are unknown, the value must be a number that stands for the PE.
+    const auto found = static_cast<std::int64_t>(known.wait().found);
+    if (known.has_lost() && (found < 2 || (found != holder && found != holder + 1))) return std::nullopt;
     return fault(holder, "last set the awaited word to " +
                              std::to_string(static_cast<std::int64_t>(known.wait().found)) + ", and PE " +
                              common::pe_ranges(others) + " last set it to " +
                              std::to_string(static_cast<std::int64_t>(*released)));
 }
 
-/// ", PE 1 updated that of PE 2": the one or two PEs that have updated copies of the awaited word, but not
-/// it.
+/// ", PE 1 updated that of PE 2": the PEs that have updated copies of the awaited word, but not it. Empty for
+/// more than two groups that have updated different copies.
 std::string others_copies_text(const Known& known, const std::vector<int>& updaters) {
-    std::string text;
-    int n = 0;
+    std::map<std::vector<int>, std::vector<int>> senders;  // by the PEs whose copies they have updated
     for (int pe = 0; pe < known.n_pes(); ++pe) {
         const std::vector<int> pes = updated_by(known, pe);
         const bool has_updated_it = std::find(updaters.begin(), updaters.end(), pe) != updaters.end();
-        if (pe == known.waiting() || has_updated_it || pes.empty()) continue;
-        text += ", " + pe_text({pe}) + " updated that of PE " + common::pe_ranges(pes);
-        ++n;
+        if (pe != known.waiting() && !has_updated_it && !pes.empty()) senders[pes].push_back(pe);
     }
-    constexpr int most = 2;
-    return n <= most ? text : std::string();
+    constexpr std::size_t most = 2;
+    if (senders.size() > most) return {};
+    std::vector<std::pair<std::vector<int>, std::vector<int>>> groups;
+    for (const auto& [pes, its] : senders) groups.emplace_back(its, pes);
+    std::sort(groups.begin(), groups.end());
+    std::string text;
+    for (const auto& [its, pes] : groups)
+        text += ", " + pe_text(its) + " updated that of PE " + common::pe_ranges(pes);
+    return text;
 }
 
 /// True if the wait is for a larger value, and all updates are additions.
@@ -397,6 +407,8 @@ WordUpdates found_updates(const Known& known) {
         return omission(silent,
                         (known.uses_signals() ? "has not signalled" : "is not known to have updated") +
                             (" the awaited word (" + made.text + ")"));
+    for (const auto& find : {sets_among_additions, counts_itself, next_in_turn})
+        if (const std::optional<WordUpdates> found = find(known, updates)) return *found;
     if (const std::optional<WordUpdates> differs = differs_from_copies(known, updates)) return *differs;
     if (const std::optional<WordUpdates> fewer = fewer_additions(known, updates)) return *fewer;
     if (const std::optional<Alike> alike = updates_alike(known, updates))
@@ -410,8 +422,10 @@ WordUpdates found_updates(const Known& known) {
         if (!others.empty() && others.size() <= most)
             made.text += ", and updated that of PE " + common::pe_ranges(others) + " too";
     }
-    if (needs_more(known, updates))
-        made.text += set_back_text(known, updates) + others_copies_text(known, made.pes);
+    if (needs_more(known, updates)) {
+        if (const std::optional<WordUpdates> back = set_back(known, updates)) return *back;
+        made.text += others_copies_text(known, made.pes);
+    }
     return made;
 }
 
