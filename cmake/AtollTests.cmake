@@ -108,7 +108,7 @@ foreach(_folder IN LISTS _folders)
     add_executable(${_target} ${_sources})
     target_link_libraries(${_target} PRIVATE atoll_test_support GTest::gtest)
     if(_name STREQUAL cli)
-        set(_tested_sources hosts/trace_receiver.cpp hosts/trace_wire.cpp trace/in_flight.cpp trace/job_trace.cpp
+        set(_tested_sources hosts/trace_receiver.cpp hosts/trace_wire.cpp stacks/file_locks.cpp trace/in_flight.cpp trace/job_trace.cpp
                             trace/kernel_tracks.cpp trace/word_flows.cpp)
         list(TRANSFORM _tested_sources PREPEND "${PROJECT_SOURCE_DIR}/src/cli/")
         target_sources(${_target} PRIVATE ${_tested_sources})

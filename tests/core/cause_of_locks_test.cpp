@@ -93,5 +93,22 @@ TEST(CauseOfRings, ThePeWithTheLeastValueIsBehind) {
     EXPECT_EQ(cause.pes, std::vector<int>{0});
 }
 
+/// A lock of a file, for which PEs wait outside Atoll.
+TEST_F(HangCause, TheLockOfAFile) {
+    wait(1, "sum_reduce", {2}, "x.c:46");
+    wait(0, "sum_reduce", {2}, "x.c:46");
+    for (const int number : {2, 3}) {
+        pe(number).file_lock_pe = 1;
+        pe(number).site = "main at x.c:23";
+    }
+    EXPECT_EQ(cause(),
+              "PE 1 holds the lock of a file, and waits in sum_reduce at x.c:46; PE 2,3 wait for that lock, "
+              "in main at "
+              "x.c:23");
+    pe(2).file_lock = "results.txt";
+    EXPECT_TRUE(cause().starts_with("PE 1 holds the lock of the file results.txt, and")) << cause();
+    EXPECT_EQ(find_cause(doing).pes.front(), 1);
+}
+
 }  // namespace
 }  // namespace atl::core

@@ -122,6 +122,23 @@ TEST_F(MessageCause, AMessageToAnotherPe) {
     EXPECT_EQ(find_cause(doing).pes, (std::vector{3, 1}));
 }
 
+/// All ranks pass a block down; rank 3 passes its own up.
+TEST_F(MessageCause, ASendToAnotherPeThanTheOthers) {
+    wait(0, "send", {3}, "ring.py:26");
+    wait(3, "send", {0}, "ring.py:26");
+    wait(1, "send", {0}, "ring.py:26");
+    wait(2, "recv", {3}, "ring.py:26");
+    for (const int number : {0, 1, 2, 3}) in_group(number, "0", "64 bytes by tag 0");
+    EXPECT_TRUE(
+        cause().starts_with("PE 3 is in send at ring.py:26 (64 bytes by tag 0) for PE 0, where PE 2 waits "
+                            "for it in recv at ring.py:26 (64 "
+                            "bytes by tag 0); PE 0,3 wait for each other"))
+        << cause();
+    EXPECT_EQ(find_cause(doing).pes.front(), 3);
+    wait(1, "recv", {0}, "ring.py:26").wait.missing[0] = 0;  // the facts do not decide
+    EXPECT_TRUE(cause().starts_with("PE 0,3 wait for each other")) << cause();
+}
+
 TEST_F(MessageCause, ANewGroupThatOneMemberDoesNotMake) {
     wait_in_call({1, 2, 3}, "barrier", 0, "x.py:6", "call 1");
     wait(0, "new_group", {1}, "x.py:5");

@@ -75,6 +75,14 @@ TEST_F(CauseOfUpdates, ARingThatLeavesOutAPe) {
                                  "that of PE 0"));
 }
 
+/// A token that no PE sends first.
+TEST_F(CauseOfUpdates, NoPeBegins) {
+    for (const int number : {0, 1, 2, 3}) wait_for_word(number, 64, 0, 1);
+    EXPECT_EQ(cause(),
+              "no PE is known to have updated the awaited words: the first update is missing; PE 0-3 wait in "
+              "wait_until on 64, and every PE waits: none is left that could change this");
+}
+
 /// A tree begins at PE 1, which has taken its number in the tree for its own.
 TEST_F(CauseOfUpdates, ASignalToItselfAmongOthers) {
     signal(0, 1, 1);
@@ -119,8 +127,13 @@ TEST_F(CauseOfUpdates, APatternThatAllFollowMayBeTheMistake) {
     signal(2, 0, 1, false, 72);  // one PE alone is left out: the pattern is certain
     wait(0, "barrier", {5});
     pe(0).wait = pe(1).wait;
-    EXPECT_TRUE(cause().starts_with("PE 3 is not known to have signalled the awaited word, as the pattern"))
+    EXPECT_TRUE(
+        cause().starts_with("PE 3 is not known to have signalled the awaited word, as the pattern of the "
+                            "others has it (PE 0 signalled that "
+                            "of PE 2, PE 1 signalled that of PE 3, PE 2 signalled that of PE 4)"))
         << cause();
+    signal(3, 5, 1, false, 72);  // it updated the element beside
+    EXPECT_TRUE(cause().starts_with("PE 3 last set the element after the awaited one to 1")) << cause();
 }
 
 /// PE 0 collects tiles, an element for each PE, and then tells all to go on.

@@ -1,4 +1,5 @@
 #include "core/hang/standstill.hpp"
+#include "core/hang/sleep_watch.hpp"
 
 #include <gtest/gtest.h>
 
@@ -59,6 +60,20 @@ TEST(Standstill, BeginsAnewAfterRestart) {
     const std::vector<PeDoing> later{doing(true, 0, 40)};
     EXPECT_EQ(standstill.seconds(later, 7, true, 60), 0);
     EXPECT_DOUBLE_EQ(standstill.seconds(later, 7, true, 62), 2);
+}
+
+/// All PEs may be in loops of tests: they are asked, and no report says that they work.
+TEST(SleepWatch, AsksPesOfWhichNoneWaits) {
+    std::vector<common::PeDoing> doing(2, common::of_state(common::PeState::running, "in its own code"));
+    for (auto& one : doing) one.process = 'R';
+    SleepWatch watch(1, false, false);
+    bool has_asked = false;
+    for (double now_s = 0; now_s < 200; now_s += 5) {
+        EXPECT_FALSE(watch.update(doing, now_s));
+        has_asked = watch.should_ask(now_s) || has_asked;
+    }
+    EXPECT_TRUE(has_asked);
+    EXPECT_EQ(watch.answered(doing), "");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 from faulty_programs import FAULTY
@@ -263,6 +265,20 @@ ABSENT = {
         r"PE 2 last set the awaited word to 3, and PE 0,1 last set it to 0 \((?:its|their) \w+: program\.py:\d+\); PE .* in a loop of atomic_compare_swap on .*: "
         r"found 3, at program.py:10",
     ),
+    "a lock of the program that its holder tries, too": (
+        3,
+        """
+        for i in range(20):
+            while atoll.atomic_compare_swap(x, 0, me + 1, 0, index=0) != 0: pass
+            atoll.atomic_set(x, 0, 0, index=0)
+        atoll.barrier_all()
+        if me == 2: atoll.atomic_compare_swap(x, 0, 3, 0, index=0)
+        atoll.barrier_all()
+        while atoll.atomic_compare_swap(x, 0, me + 1, 0, index=0) != 0: pass
+        """,
+        r"PE 2 last set the awaited word to 3, and PE 0,1 last set it to 0 \((?:its|their) \w+: program\.py:\d+\); PE .* in a loop of atomic_compare_swap on .*: "
+        r"found 3, at program.py:10",
+    ),
     "a lock that is tried in a loop": (
         2,
         """
@@ -287,6 +303,34 @@ ABSENT = {
 def test_a_pe_that_does_not_come_is_named(hanging: Start, fault: str) -> None:
     n, code, first = ABSENT[fault]
     hanging(BEGIN + textwrap.dedent(code), n).asked_until(first)
+
+
+def test_loops_of_all_pes_are_reported_by_themselves(hanging: Start) -> None:
+    code = "while atoll.atomic_fetch(x, 0, index=0) == 0: pass\natoll.barrier_all()"
+    job = hanging(BEGIN + code, 3, ATOLL_STALL_WARN="0.1")
+    line = job.first_line()
+    assert re.match(r"PE .* in a loop of atomic_fetch on element 0 of .*: found 0, at program.py:3", line), (
+        line
+    )
+    assert re.search(r"every PE waits,? and nothing has moved for (at least 1|0\.1) s", job.next_line())
+
+
+def test_the_holder_of_the_lock_of_a_file_is_named(hanging: Start, tmp_path: Path) -> None:
+    code = f"""
+    import fcntl, time
+    file = open({str(tmp_path / "results.txt")!r}, "w")
+    if me == 1: fcntl.flock(file, fcntl.LOCK_EX)
+    atoll.barrier_all()
+    if me == 0: fcntl.flock(file, fcntl.LOCK_EX)
+    atoll.barrier_all()
+    """
+    with (tmp_path / "own.txt").open("w") as own:
+        fcntl.flock(own, fcntl.LOCK_EX)
+        locks = Path("/proc/locks")
+        if not locks.exists() or f" {os.getpid()} " not in locks.read_text():
+            pytest.skip("this system does not list locks of files")
+    first = r"PE 1 holds the lock of the file results\.txt, and waits in barrier at program\.py:8; PE 0 waits for that lock at program\.py:7"
+    hanging(BEGIN + textwrap.dedent(code), 3).asked_until(first)
 
 
 def test_a_loop_of_tests_is_reported_by_itself(hanging: Start) -> None:

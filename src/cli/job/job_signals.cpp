@@ -77,12 +77,10 @@ void Job::tell_cause() {
     if (has_reported_ || options_.join) return;
     std::vector<common::PeDoing> doing = board_.all_doing();
     for (const common::PeDoing& one : doing)
-        if (one.waits && one.seconds < least_s) return;
-    const auto waits = [](const common::PeDoing& one) { return one.waits; };
+        if (one.waits && !one.polls && one.seconds < least_s) return;
     const auto is_elsewhere = [](const common::PeDoing& one) { return !one.waits && may_answer(one); };
-    if (std::any_of(doing.begin(), doing.end(), waits) &&
-        std::any_of(doing.begin(), doing.end(), is_elsewhere))
-        doing = doing_with_sites(board_);
+    // All of them may be in loops of tests.
+    if (std::any_of(doing.begin(), doing.end(), is_elsewhere)) doing = doing_with_sites(board_);
     const std::string sentence = core::find_cause(doing).sentence;
     if (!sentence.empty()) say(sentence + ".");
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "cli/stacks/file_locks.hpp"
 #include "cli/stacks/stack_texts.hpp"
 #include "common/board/beside_gpu.hpp"
 #include "common/descriptors/fd.hpp"
@@ -305,8 +306,6 @@ void name_updates(std::vector<common::PeDoing>& doing) {
 /// PEs that have been asked for their stacks and only poll a word show that soon. They then count as waiting.
 void show_polls(const common::BoardView& board, const std::vector<int>& asked,
                 std::vector<common::PeDoing>& doing) {
-    if (std::none_of(doing.begin(), doing.end(), [](const common::PeDoing& one) { return one.waits; }))
-        return;
     constexpr int most_looks = 20;
     constexpr auto between = std::chrono::milliseconds(10);
     for (int look = 0; look < most_looks; ++look) {
@@ -353,6 +352,7 @@ std::vector<common::PeDoing> doing_with_sites(const common::BoardView& board, st
     show_polls(board, elsewhere, doing);
     name_holders(doing);
     name_updates(doing);
+    name_file_locks(doing);
     return doing;
 }
 

@@ -62,9 +62,11 @@ std::uint32_t Call::bits() const {
 }
 
 std::string Call::text(std::uint64_t bytes) const {
-    if (is_message())
-        return std::string(name_of(kind)) + " of " + std::to_string(bytes) + " bytes by tag " +
-               std::to_string(tag);
+    if (is_message()) {
+        const auto& data = kind == Kind::send ? in : out;  // members compare no bytes of messages
+        return std::string(name_of(kind)) + " of " + std::to_string(data.empty() ? bytes : data[0].bytes) +
+               " bytes by tag " + std::to_string(tag);
+    }
     return text_of_call(kind, op, type, root, bytes);
 }
 

@@ -69,6 +69,21 @@ std::vector<int> pes_beside(const WaitGraph& graph, int pe) {
     return pes;
 }
 
+/// A PE that holds the lock of a file, and others that wait for it outside Atoll.
+std::optional<Cause> file_lock_held(const WaitGraph& graph) {
+    const std::vector<int> waiters =
+        graph.pes_that([](const PeDoing& one) { return one.file_lock_pe >= 0 && !one.waits; });
+    if (waiters.empty()) return std::nullopt;
+    const PeDoing& one = graph.of(waiters[0]);
+    const int holder = one.file_lock_pe;
+    const std::string file = one.file_lock.empty() ? "a file" : "the file " + one.file_lock;
+    const std::string its = graph.of(holder).waits ? ", and waits in " + graph.call_at(holder)
+                                                   : ", and is in its own code" + at(graph.of(holder).site);
+    return Cause{pe_text({holder}) + " holds the lock of " + file + its + "; " + pe_text(waiters) +
+                     verb(waiters, " waits", " wait") + " for that lock" + at(one.site),
+                 {holder}};
+}
+
 }  // namespace
 
 std::optional<Cause> ended(const WaitGraph& graph) {
@@ -100,6 +115,7 @@ std::optional<Cause> absent(const WaitGraph& graph) {
 }
 
 std::optional<Cause> elsewhere(const WaitGraph& graph) {
+    if (auto cause = file_lock_held(graph)) return cause;
     if (const auto pe = graph.awaited(is_elsewhere)) {
         const std::vector<int> pes = pes_beside(graph, *pe);
         return Cause{elsewhere_text(graph, pes) + ", and " + graph.waiters_text(graph.waiting_for(*pe), pes) +

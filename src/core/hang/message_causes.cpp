@@ -159,10 +159,35 @@ std::optional<Cause> misdirected(const WaitGraph& graph, const std::vector<int>&
     return found;
 }
 
+/// A member of a circle of sends, for whose message a PE outside the circle waits. It sends to another PE.
+std::optional<Cause> sends_elsewhere(const WaitGraph& graph, const std::vector<int>& circle,
+                                     const std::string& others) {
+    const auto sends = [&](int pe) {
+        const Sides* const sides = sides_of(graph.of(pe).wait);
+        return sides != nullptr && sides->sends;
+    };
+    if (!std::all_of(circle.begin(), circle.end(), sends)) return std::nullopt;
+    std::optional<Cause> found;
+    for (const int waiting : graph.waiting()) {
+        const Sides* const sides = sides_of(graph.of(waiting).wait);
+        const std::vector<int>& from = graph.targets(waiting);
+        if (has(circle, waiting) || sides == nullptr || sides->sends || from.size() != 1 ||
+            !has(circle, from[0]))
+            continue;
+        if (found && found->pes[0] != from[0]) return std::nullopt;  // the facts do not decide
+        found = Cause{one_text(from[0]) + " is in " + call_text_of(graph, from[0]) + " for " +
+                          pe_text(graph.targets(from[0])) + ", where " + one_text(waiting) +
+                          " waits for it in " + call_text_of(graph, waiting) + "; " + others,
+                      {from[0], waiting}};
+    }
+    return found;
+}
+
 }  // namespace
 
 std::optional<Cause> unreceived_message(const WaitGraph& graph, const std::vector<int>& circle,
                                         const std::string& others) {
+    if (auto cause = sends_elsewhere(graph, circle, others)) return cause;
     if (auto cause = misdirected(graph, circle, others)) return cause;
     std::vector<int> pes;
     for (const int pe : circle)

@@ -63,8 +63,10 @@ WordUpdates stray_update(const Known& known) {
     const auto strays = [&](const Sent& sent) { return distance_of(known, sent) != *usual; };
     if (std::count_if(all.begin(), all.end(), strays) != 1) return {};
     const Sent& stray = *std::find_if(all.begin(), all.end(), strays);
-    return fault(stray.from, updated_text(known, {stray.to}) + ", where PE " +
-                                 std::to_string((stray.from + *usual) % known.n_pes()) +
+    // It may wait for another word of the array, or for none.
+    const std::string copy = known.verb() + (" the copy of the awaited word on " + pe_text({stray.to}));
+    return fault(stray.from, (known.waits_beside(stray.to) ? copy : updated_text(known, {stray.to})) +
+                                 ", where PE " + std::to_string((stray.from + *usual) % known.n_pes()) +
                                  " follows the pattern of the others");
 }
 
@@ -124,7 +126,11 @@ WordUpdates went_on(const Known& known, const std::vector<Update>& updates) {
     const auto last = std::find_if(updates.begin(), updates.end(),
                                    [&](const Update& update) { return update.pe == other; });
     const common::PeDoing& its = known.doing_of(other);
-    if (last == updates.end() || !its.waits || its.wait.missing[0] < 0) return {};
+    // An update that gave the word another value is not the last one.
+    if (last == updates.end() ||
+        (last->seen.kind == common::UpdateKind::set && last->seen.value != known.wait().found) ||
+        !its.waits || its.wait.missing[0] < 0)
+        return {};
     return fault(other, text_of(last->seen, "the awaited word") + ", and waits in " +
                             placed_text(its.wait.operation, its.wait.site));
 }

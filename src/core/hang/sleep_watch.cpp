@@ -12,8 +12,10 @@ namespace atl::core {
 bool SleepWatch::update(const std::vector<common::PeDoing>& doing, double now_s) {
     next_s_ = now_s + interval_s();
     WaitsOfAll waits = waits_of(doing);
-    const bool is_still = waits.any && !waits.others.empty() && !waits.has_absent;
-    bool may_sleep = is_still;
+    // Where no PE is known to wait, all may be in loops of tests. They are asked, but nothing is reported
+    // yet.
+    const bool is_still = !waits.others.empty() && !waits.has_absent;
+    bool may_sleep = is_still && waits.any;
     std::uint64_t picture = waits.picture;
     is_stopped_ = runs_ = false;
     all_run_ = true;
@@ -35,7 +37,7 @@ bool SleepWatch::update(const std::vector<common::PeDoing>& doing, double now_s)
     // On a busy machine a computing PE may get less of a CPU than one that sleeps in short pieces.
     const bool computes = 2 * running_ > checks_;
     is_asleep_ = slept_s > 0 && slept_s >= sleep_s_ && !computes;
-    warned_ = is_asleep_ || (waited_s_ > 0 && waited_s_ >= work_s_);
+    warned_ = is_asleep_ || (waits.any && waited_s_ > 0 && waited_s_ >= work_s_);
     return warned_;
 }
 

@@ -27,9 +27,9 @@ class SleepWatch {
     /// the limit of work, whatever the others did.
     bool update(const std::vector<common::PeDoing>& doing, double now_s);
     /// True if the PEs elsewhere should be asked for their places: they may wait in a loop of tests or
-    /// between calls of a pool. It is true once for each standstill, and seldom again outside a pool. All of
-    /// these PEs use a CPU then, since the question would cut the sleep of a C program short. PEs of a pool
-    /// resume it.
+    /// between calls of a pool. No other PE needs to wait. It is true once for each standstill, and seldom
+    /// again outside a pool. All of these PEs use a CPU then, since the question would cut the sleep of a C
+    /// program short. PEs of a pool resume it.
     bool should_ask(double now_s);
     /// Call when the job was stopped for some time, which does not count.
     void restart(double now_s);

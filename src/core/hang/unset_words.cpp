@@ -162,6 +162,10 @@ std::optional<Cause> unset_words(const WaitGraph& graph) {
         text = pe_text(pes) + verb(pes, " is", " are") + " in finalize, and ";
     const bool are_roots =
         std::all_of(all.begin(), all.end(), [](const Waiters& one) { return one.word.is_root; });
+    if (are_roots && all.size() == 1 && all[0].pes.size() > 1 &&
+        all[0].pes.size() == static_cast<std::size_t>(graph.count()))
+        text = std::string("no PE is known to have ") + all[0].word.verb +
+               " the awaited words: the first update is missing; ";
     constexpr std::size_t most = 2;
     std::vector<int> unshown;
     std::set<int> senders;

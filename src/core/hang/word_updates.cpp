@@ -389,6 +389,16 @@ WordUpdates updates_of_polled(const Known& known, const std::vector<Update>& upd
     return made;
 }
 
+/// A missing update that follows from a pattern of PEs, with what is known: an update of another element by
+/// the same PE, or who updated whom. The pattern itself may be the mistake.
+WordUpdates with_evidence(const Known& known, WordUpdates found) {
+    if (!found.is_inferred) return found;
+    const WordUpdates beside = on_other_words(known);
+    if (beside.tells_fault && !beside.is_omission && beside.pes == found.pes) return beside;
+    if (const std::string others = copies_text(known); !others.empty()) found.text += " (" + others + ")";
+    return found;
+}
+
 WordUpdates found_updates(const Known& known) {
     const int waiting = known.waiting();
     const std::vector<Update> updates = updates_of_word(known);
@@ -397,7 +407,7 @@ WordUpdates found_updates(const Known& known) {
     if (updates.empty()) {
         for (const auto& find :
              {word_of_another, by_pattern_of_pes, on_other_words, on_itself, on_other_pes, partner})
-            if (WordUpdates found = find(known); !found.text.empty()) return found;
+            if (WordUpdates found = find(known); !found.text.empty()) return with_evidence(known, found);
         return no_update(known);
     }
     if (WordUpdates stray = stray_update(known); !stray.text.empty()) return stray;
