@@ -2,6 +2,7 @@
 
 #include "atoll/device/control.hpp"
 #include "common/board/board.hpp"
+#include "common/recorder/operation_names.hpp"
 #include "common/text.hpp"
 
 #include <bit>
@@ -14,13 +15,7 @@ namespace atl::gpu {
 namespace {
 
 const char* name_of(device::Operation operation) {
-    static constexpr const char* names[] = {
-#define ATOLL_TEXT(name, text) text,
-        ATOLL_DEVICE_OPERATIONS(ATOLL_TEXT)
-#undef ATOLL_TEXT
-    };
-    const auto number = static_cast<std::size_t>(operation);  // a kernel wrote it: it may be any
-    return names[number < std::size(names) ? number : 0];
+    return common::device_operation_name(static_cast<std::uint32_t>(operation));
 }
 
 std::string number_text(double number) {

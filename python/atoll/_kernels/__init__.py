@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from . import rules
-from .constants import COMPARE, ORDER, REDUCE_OP, SCOPE, SIGNAL_OP
+from .constants import COMPARE, ORDER, REDUCE_OP, REDUCE_TEXTS, SCOPE, SIGNAL_OP
 from .documentation import absent, describe, operations, publish
 
 __all__ = [
     "COMPARE",
     "ORDER",
     "REDUCE_OP",
+    "REDUCE_TEXTS",
     "SCOPE",
     "SIGNAL_OP",
     "absent",

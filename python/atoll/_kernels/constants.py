@@ -1,4 +1,4 @@
-"""Constants that select the code of a kernel. Each group has the order of its C++ enumeration.
+"""Constants that select the code of a kernel. Each group but SCOPE has the order of its C++ enumeration.
 
 The languages make objects of their own of these names: a kernel is compiled for each constant separately.
 """
@@ -16,7 +16,9 @@ COMPARED_BY = (operator.eq, operator.ne, operator.gt, operator.ge, operator.lt, 
 SIGNAL_OP = ("SET", "ADD")
 """atl::SignalOp."""
 REDUCE_OP = ("SUM", "PROD", "MIN", "MAX", "AND", "OR", "XOR")
-"""atl::ReduceOp."""
+"""atl::ReduceOp, without the average."""
+REDUCE_TEXTS = tuple(name.lower() for name in REDUCE_OP)
+"""The operators as texts, in names that NVSHMEM4Py has."""
 ORDER = ("ACQUIRE_RELEASE", "RELAXED")
 """atl::device::Order."""
 

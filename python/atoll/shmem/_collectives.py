@@ -213,15 +213,7 @@ OP_MIN: OP = OP.MIN
 OP_SUM: OP = OP.SUM
 OP_PROD: OP = OP.PROD
 
-_reductions: dict[str, Callable[..., Any]] = {
-    "and": _atoll.and_reduce,
-    "or": _atoll.or_reduce,
-    "xor": _atoll.xor_reduce,
-    "max": _atoll.max_reduce,
-    "min": _atoll.min_reduce,
-    "sum": _atoll.sum_reduce,
-    "prod": _atoll.prod_reduce,
-}
+_reductions: dict[str, Callable[..., Any]] = {op: getattr(_atoll, f"{op}_reduce") for op in OP}
 
 
 def _reduction(op: str) -> Callable[..., Any]:

@@ -19,7 +19,11 @@ template <int N> struct Choice {
     const char* what;
     Name names[N];
 
-    void bind(PyObject* enumeration) {
+    /// Gives the enumeration its values, which become names of the module, too.
+    template <class E> void bind(nb::enum_<E>& members) {
+        for (const Name& name : names) members.value(name.member, static_cast<E>(name.value));
+        members.export_values();
+        PyObject* const enumeration = members.ptr();
         for (Name& name : names) {
             name.objects[0] = PyObject_GetAttrString(enumeration, name.member);
             for (int i = 0; i < 3 && name.texts[i]; ++i)
@@ -56,17 +60,17 @@ Choice<6> comparisons{"cmp",
                           {"LT", static_cast<int>(Compare::lt), {"<", "lt"}, {}},
                           {"LE", static_cast<int>(Compare::le), {"<=", "le"}, {}},
                       }};
-Choice<8> reductions{"op",
-                     {
-                         {"SUM", static_cast<int>(ReduceOp::sum), {"sum", "+"}, {}},
-                         {"PROD", static_cast<int>(ReduceOp::prod), {"prod", "*"}, {}},
-                         {"MIN", static_cast<int>(ReduceOp::min), {"min"}, {}},
-                         {"MAX", static_cast<int>(ReduceOp::max), {"max"}, {}},
-                         {"AVG", static_cast<int>(ReduceOp::avg), {"avg", "mean"}, {}},
-                         {"AND", static_cast<int>(ReduceOp::bit_and), {"and", "&"}, {}},
-                         {"OR", static_cast<int>(ReduceOp::bit_or), {"or", "|"}, {}},
-                         {"XOR", static_cast<int>(ReduceOp::bit_xor), {"xor", "^"}, {}},
-                     }};
+Choice<reduce_op_count> reductions{"op",
+                                   {
+                                       {"SUM", static_cast<int>(ReduceOp::sum), {"sum", "+"}, {}},
+                                       {"PROD", static_cast<int>(ReduceOp::prod), {"prod", "*"}, {}},
+                                       {"MIN", static_cast<int>(ReduceOp::min), {"min"}, {}},
+                                       {"MAX", static_cast<int>(ReduceOp::max), {"max"}, {}},
+                                       {"AVG", static_cast<int>(ReduceOp::avg), {"avg", "mean"}, {}},
+                                       {"AND", static_cast<int>(ReduceOp::bit_and), {"and", "&"}, {}},
+                                       {"OR", static_cast<int>(ReduceOp::bit_or), {"or", "|"}, {}},
+                                       {"XOR", static_cast<int>(ReduceOp::bit_xor), {"xor", "^"}, {}},
+                                   }};
 Choice<2> signals{"op",
                   {
                       {"SIGNAL_SET", static_cast<int>(SignalOp::set), {"set"}, {}},
@@ -87,29 +91,12 @@ SignalOp signal_op_of(const Spec& spec, PyObject* value) {
 
 void register_enums(nb::module_& module) {
     nb::enum_<Compare> compare(module, "Compare", "The comparison of a wait or test: found `cmp` value.");
-    compare.value("EQ", Compare::eq)
-        .value("NE", Compare::ne)
-        .value("GT", Compare::gt)
-        .value("GE", Compare::ge);
-    compare.value("LT", Compare::lt).value("LE", Compare::le).export_values();
-    comparisons.bind(compare.ptr());
-
+    comparisons.bind(compare);
     nb::enum_<ReduceOp> reduce(module, "ReduceOp",
                                "The operator of a reduction; and, or, xor are bitwise, on bool logical.");
-    reduce.value("SUM", ReduceOp::sum)
-        .value("PROD", ReduceOp::prod)
-        .value("MIN", ReduceOp::min)
-        .value("MAX", ReduceOp::max)
-        .value("AVG", ReduceOp::avg);
-    reduce.value("AND", ReduceOp::bit_and)
-        .value("OR", ReduceOp::bit_or)
-        .value("XOR", ReduceOp::bit_xor)
-        .export_values();
-    reductions.bind(reduce.ptr());
-
+    reductions.bind(reduce);
     nb::enum_<SignalOp> signal(module, "SignalOp", "The operation of put_signal on the signal word.");
-    signal.value("SIGNAL_SET", SignalOp::set).value("SIGNAL_ADD", SignalOp::add).export_values();
-    signals.bind(signal.ptr());
+    signals.bind(signal);
 }
 
 }  // namespace atl::python

@@ -1,6 +1,6 @@
 #include "cli/trace/kernel_tracks.hpp"
 
-#include "atoll/device/operation.hpp"
+#include "common/recorder/operation_names.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -14,12 +14,6 @@ namespace {
 
 using common::KernelEvent;
 using common::KernelPlace;
-
-constexpr std::string_view device_operations[] = {
-#define ATOLL_TEXT(name, text) text,
-    ATOLL_DEVICE_OPERATIONS(ATOLL_TEXT)
-#undef ATOLL_TEXT
-};
 
 /// The events of one thread in one launch, which cannot overlap but by nesting.
 struct Strand {
@@ -89,8 +83,8 @@ class Spreader {
     KernelSlice slice_of(const KernelEvent& event, std::uint32_t track) const {
         KernelSlice slice;
         const auto number = static_cast<std::size_t>(event.operation);
-        const bool is_operation = event.name.empty() && number < std::size(device_operations);
-        slice.name = is_operation ? std::string(device_operations[number]) : event.name;
+        const bool is_operation = event.name.empty() && number < std::size(common::device_operation_names);
+        slice.name = is_operation ? std::string(common::device_operation_names[number]) : event.name;
         slice.operation = is_operation ? common::operation_number(slice.name) : std::uint16_t{0};
         slice.began = event.began;
         slice.ended = event.ended;

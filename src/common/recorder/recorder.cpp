@@ -1,5 +1,7 @@
 #include "common/recorder/recorder.hpp"
 
+#include "common/recorder/operation_names.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -142,12 +144,10 @@ std::string team_text(std::uint32_t identity) {
 
 std::string called_name(std::uint16_t operation, const std::uint64_t* words) {
     std::string name(operation_name(operation));
-    // In the order of ReduceOp.
-    static constexpr std::string_view operators[] = {"sum", "prod", "min", "max", "and", "or", "xor", "avg"};
     constexpr int op_word = 3;
     const bool has_operator = name == "reduce" || name == "inscan" || name == "exscan";
-    if (!has_operator || words == nullptr || words[op_word] >= std::size(operators)) return name;
-    return std::string(operators[words[op_word]]) + "_" + name;
+    if (!has_operator || words == nullptr || words[op_word] >= std::size(reduce_op_names)) return name;
+    return std::string(reduce_op_names[words[op_word]]) + "_" + name;
 }
 
 std::vector<EventCopy> read_events(const PeEvents& events) {

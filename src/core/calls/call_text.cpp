@@ -1,5 +1,6 @@
 #include "core/calls/call_text.hpp"
 
+#include "common/recorder/operation_names.hpp"
 #include "common/recorder/recorder.hpp"
 #include "common/text.hpp"
 
@@ -18,7 +19,6 @@ constexpr const char* type_names[dtype_count] = {
     "int8",    "int16",   "int32",       "int64",     "uint8",      "uint16", "uint32",  "uint64",
     "float32", "float64", "long double", "complex64", "complex128", "bool",   "float16", "bfloat16",
 };
-constexpr const char* op_names[reduce_op_count] = {"sum", "prod", "min", "max", "and", "or", "xor", "avg"};
 
 /// How a number of a record is shown.
 enum class Shown : std::uint8_t {
@@ -139,7 +139,7 @@ std::string text_of(DType type) {
 
 std::string text_of(ReduceOp op) {
     const auto o = static_cast<std::size_t>(op);
-    return o < std::size(op_names) ? op_names[o] : "operator " + std::to_string(o);
+    return o < reduce_op_count ? std::string(common::reduce_op_names[o]) : "operator " + std::to_string(o);
 }
 
 std::string elements_text(std::uint64_t elements) {

@@ -3,6 +3,7 @@
 
 #include "atoll/detail/measured.hpp"
 
+#include "common/recorder/operation_names.hpp"
 #include "common/text.hpp"
 #include "core/context/route.hpp"
 #include "core/context/update_notes.hpp"
@@ -302,14 +303,8 @@ void blocks_routed(core::ContextState& ctx, const StridedBlocks& b, int pe, bool
 
 namespace {
 
-constexpr const char* atomic_names[] = {
-    "atomic_fetch", "atomic_set",       "atomic_swap", "atomic_compare_swap",
-    "atomic_add",   "atomic_fetch_add", "atomic_and",  "atomic_fetch_and",
-    "atomic_or",    "atomic_fetch_or",  "atomic_xor",  "atomic_fetch_xor",
-};
-
 Measured measure_atomic(const core::ContextState& ctx, AtomicOp op, DType type, int pe) {
-    return measure(ctx, atomic_names[static_cast<int>(op)], size_of(type), pe);
+    return measure(ctx, common::atomic_name(op), size_of(type), pe);
 }
 
 }  // namespace

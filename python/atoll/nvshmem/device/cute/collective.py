@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from .... import cute as dev
+from ...._kernels import REDUCE_TEXTS
 from ._teams import team_of, world
 
 __all__ = [
@@ -36,14 +37,13 @@ __all__ = [
     "sync_warp",
 ]
 THREAD, WARP, BLOCK = dev.THREAD, dev.WARP, dev.BLOCK
-NAMES = ("sum", "prod", "min", "max", "and", "or", "xor")
 
 
 def op_of(name: str, op):
     """Return Atoll's operator for a text."""
-    if op not in NAMES:
+    if op not in REDUCE_TEXTS:
         raise TypeError(
-            f"nvshmem.core.device.cute.{name}: op is {op!r}; it must be one of {', '.join(NAMES)}"
+            f"nvshmem.core.device.cute.{name}: op is {op!r}; it must be one of {', '.join(REDUCE_TEXTS)}"
         )
     return getattr(dev, op.upper())
 

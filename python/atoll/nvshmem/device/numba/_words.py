@@ -5,6 +5,7 @@ from __future__ import annotations
 from numba.core import types
 from numba.core.errors import TypingError
 
+from ...._kernels import REDUCE_TEXTS
 from ....numba import _types as ours
 from ....numba._dsl._registration import helper, vocabulary
 from ...direct import SignalOp
@@ -38,9 +39,8 @@ def op_of(name: str, op):
     if (ready := ours.constant(op)) is not None and ready.group == "op":
         return ready
     given = getattr(op, "literal_value", op)
-    names = ("sum", "prod", "min", "max", "and", "or", "xor")
-    if given not in names:
+    if given not in REDUCE_TEXTS:
         raise TypingError(
-            f"nvshmem.core.device.numba.{name}: op is {given!r}; it must be one of {', '.join(names)}, as a text in the kernel"
+            f"nvshmem.core.device.numba.{name}: op is {given!r}; it must be one of {', '.join(REDUCE_TEXTS)}, as a text in the kernel"
         )
     return getattr(ours, given.upper())
