@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import kernels
 import tomllib
 
 HERE = Path(__file__).resolve().parent
@@ -25,7 +26,19 @@ def table() -> dict[str, Any]:
     for name, event in read["events"].items():
         if len(event["words"]) > MOST_WORDS:
             raise ValueError(f"{name} has {len(event['words'])} words, at most {MOST_WORDS} have room")
+    operations = read["operations"]
+    # Statistics look names up in order, and most calls are those of this table.
+    operations["names"] = ["other", *in_kernels(), *operations["names"]]
+    for group, names in operations.items():
+        if unknown := set(names) - set(operations["names"]):
+            raise ValueError(f"`{group}` of [operations] lists names that are not in `names`: {sorted(unknown)}")
     return read
+
+
+def in_kernels() -> list[str]:
+    """Return the names of the operations of kernels and streams, as reports have them."""
+    listed = kernels.reports(tomllib.loads((ROOT / "api/kernels.toml").read_text()))
+    return [text for name, text in listed if name != "none"]
 
 
 def listed(names: list[str]) -> str:

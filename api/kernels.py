@@ -22,6 +22,7 @@ from kernel_pages import SHARED, Language, paragraph
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+OPERATION = ROOT / "include/atoll/device/operation.hpp"
 OF_A_GROUP = ("title", "operation")
 
 
@@ -37,11 +38,21 @@ def table() -> dict[str, Any]:
             operations[one["name"]] = {"group": group["title"], **common, **one}
             if parameters:
                 operations[one["name"]]["parameters"] = parameters
+    reported = {name for name, _ in reports(read)}
+    for one in operations.values():
+        if one.get("check", "none") not in reported:
+            raise ValueError(f"{one['name']}: no report has the name {one['check']}")
     return {**read, "operations": operations}
 
 
+def reports(of: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the name and the text in errors of each operation that a kernel or a stream reports, by its number."""
+    groups = {group: names for group, names in of["reports"].items() if group != "texts"}
+    return [(name, of["reports"]["texts"].get(name, name)) for names in groups.values() for name in names]
+
+
 def as_json(of: dict[str, Any]) -> str:
-    """Return the table as JSON, an entry a line."""
+    """Return what a package needs of the table as JSON, an entry a line."""
 
     def block(entries: dict[str, Any], indent: str) -> str:
         lines = [
@@ -50,7 +61,7 @@ def as_json(of: dict[str, Any]) -> str:
         ]
         return "{\n" + ",\n".join(lines) + "\n" + indent[1:] + "}"
 
-    parts = [f' "{key}": {block(value, "  ")}' for key, value in of.items()]
+    parts = [f' "{key}": {block(value, "  ")}' for key, value in of.items() if key != "reports"]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
@@ -76,6 +87,25 @@ def stub(of: dict[str, Any], name: str) -> str:
         body = textwrap.indent("\n\n".join(text), "    ").strip()
         lines.append(f'\ndef {name}({", ".join(given)}) -> Any:\n    """{body}\n    """')
     return "\n".join(lines) + "\n"
+
+
+# ---- the numbers of operations in reports
+
+LIST_BEGIN, LIST_END = "#define ATOLL_DEVICE_OPERATIONS(X)", "\nnamespace atl::device {"
+
+
+def with_reports(of: dict[str, Any], header: str) -> str:
+    """Return the header of device::Operation with the table's list."""
+    texts = dict(reports(of))
+    lines = [LIST_BEGIN]
+    for group, names in of["reports"].items():
+        if group != "texts":
+            lines += [f"    /* ---- {group.replace('_', ' ')} */", *(f'    X({name}, "{texts[name]}")' for name in names)]
+    width = max(map(len, lines)) + 1
+    macro = "\n".join([*(f"{line:{width}}\\" for line in lines[:-1]), lines[-1]])
+    before, rest = header.split(LIST_BEGIN)
+    _, after = rest.split(LIST_END)
+    return f"{before}{macro}\n{LIST_END}{after}"
 
 
 # ---- the sources: functions, their arguments, and the programs that test them
@@ -183,6 +213,7 @@ def generated(of: dict[str, Any]) -> dict[Path, str]:
     }
     return {
         **made,
+        OPERATION: with_reports(of, OPERATION.read_text()),
         guide: kernel_pages.with_coverage(of, guide.read_text()),
         reference: kernel_pages.reference(of),
     }

@@ -53,15 +53,22 @@ ends() {
 }
 
 programs=tests/python/programs
+# conformance LANGUAGE SECONDS N ARGUMENT...: tests the language's programs, which api/kernels.toml lists, with N PEs.
+conformance() {
+    local program listed='import json, sys
+table = json.load(open("python/atoll/_kernels/operations.json"))
+print(*[name for name in table["languages"][sys.argv[1]]["programs"] if name.endswith(".py")])'
+    listed=$(python3 -c "$listed" "$1") || listed="the-list-of-$1"
+    for program in $listed; do on "$3" "$2" "$1${4:+ $4}, $program" "$programs/$program" "${@:4}"; done
+}
 tests() {
     local n
     for n in $counts; do
-        on "$n" 60 cupy $programs/cupy_kernels.py
-        on "$n" 90 triton $programs/triton_kernels.py
+        conformance cpp 60 "$n"
+        conformance triton 90 "$n"
         on "$n" 90 "distributed arrays, Numba" $programs/distributed_kernels.py numba cuda
         on "$n" 90 "distributed arrays, Triton" $programs/distributed_kernels.py triton cuda
-        on "$n" 120 numba $programs/numba_kernels.py cuda
-        on "$n" 120 "numba, messages and collectives" $programs/numba_messages.py cuda
+        conformance numba 120 "$n" cuda
         on "$n" 140 "numba by NVSHMEM4Py's names" $programs/nvshmem_numba.py cuda
     done
     ATOLL_COMPAT=nbshmem on 2 60 "numba by nbshmem's names" $programs/nbshmem_kernels.py cuda
@@ -71,14 +78,12 @@ tests() {
     on 2 120 "graphs and torch.compile" tests/python_gpu/kernel_graphs.py
 }
 mlir() {
-    on 2 300 "numba-cuda-mlir" $programs/numba_kernels.py mlir
-    on 2 300 "numba-cuda-mlir, messages and collectives" $programs/numba_messages.py mlir
+    conformance numba 300 2 mlir
     on 2 300 "numba-cuda-mlir by NVSHMEM4Py's names" $programs/nvshmem_numba.py cuda mlir
     on 2 60 "numba-cuda-mlir, kept kernels" $programs/numba_kernels.py mlir
 }
 cute() {
-    on 2 150 "CuTe DSL" $programs/cute_kernels.py
-    on 2 150 "CuTe DSL, messages and collectives" $programs/cute_collectives.py
+    conformance cute 150 2
     on 2 150 "CuTe DSL by NVSHMEM4Py's names" $programs/nvshmem_cute.py
 }
 

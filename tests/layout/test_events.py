@@ -25,6 +25,20 @@ def test_an_event_with_too_many_words_is_refused(monkeypatch: pytest.MonkeyPatch
         events.table()
 
 
+def test_a_list_with_an_unknown_operation_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = (ROOT / "api/events.toml").read_text().replace('unfinished = ["put_nbi"', 'unfinished = ["put_nbj"')
+    (tmp_path / "events.toml").write_text(text)
+    monkeypatch.setattr(events, "HERE", tmp_path)
+    with pytest.raises(ValueError, match=r"`unfinished` of .* not in `names`: \['put_nbj'\]"):
+        events.table()
+
+
+def test_operations_of_kernels_are_listed_once() -> None:
+    names = events.table()["operations"]["names"]
+    assert {"put", "barrier", "sync of a grid", "inscan"} <= set(names)
+    assert len(names) == len(set(names))
+
+
 def test_every_collective_call_has_a_name_in_the_table() -> None:
     names = events.table()["operations"]["names"]
     called = re.compile(

@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "api"))
 import kernels  # noqa: E402 (found in the folder above)
 
+constants = kernels.kernel_pages.documentation.constants
+
 
 @pytest.fixture
 def table() -> dict[str, Any]:
@@ -60,9 +62,27 @@ def test_docstrings_have_all_sections(language: str) -> None:
         assert all(len(line) <= 110 for line in text.splitlines()), name
 
 
-def test_every_check_has_the_name_of_an_operation_in_reports(table: dict[str, Any]) -> None:
-    """device::Operation, of which a kernel's error has the number."""
-    header = (ROOT / "include/atoll/device/operation.hpp").read_text()
-    known = set(re.findall(r"X\((\w+), ", header))
-    for operation in table["operations"].values():
-        assert "check" not in operation or operation["check"] in known, operation["name"]
+def test_a_check_without_a_name_in_reports_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = (ROOT / "api/kernels.toml").read_text()
+    assert 'check = "tile_put"' in text
+    (tmp_path / "kernels.toml").write_text(text.replace('check = "tile_put"', 'check = "tile_putt"'))
+    monkeypatch.setattr(kernels, "HERE", tmp_path)
+    with pytest.raises(ValueError, match="tile_put: no report has the name tile_putt"):
+        kernels.table()
+
+
+@pytest.mark.parametrize(
+    ("group", "header", "name"),
+    [
+        ("COMPARE", "anywhere.hpp", "Compare"), ("SIGNAL_OP", "anywhere.hpp", "SignalOp"),
+        ("REDUCE_OP", "types.hpp", "ReduceOp"), ("ORDER", "device/sync.hpp", "Order"),
+    ],
+)  # fmt: skip
+def test_constants_have_the_order_of_their_enumeration(group: str, header: str, name: str) -> None:
+    """A constant of kernels in Python is its index in this tuple."""
+    text = (ROOT / "include/atoll" / header).read_text()
+    found = re.search(rf"enum class {name}\b[^{{]*{{ (.*?) }};", text)
+    assert found is not None
+    listed = [value.removeprefix("bit_").upper() for value in found[1].split(", ")]
+    only_hosts = ["AVG"] if group == "REDUCE_OP" else []
+    assert listed == [*getattr(constants, group), *only_hosts]

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Callable
 
 import pytest
-from jobs import PROGRAMS, Done, Job
+from jobs import PROGRAMS, ROOT, Done, Job
+
+
+def conformance_programs(language: str) -> list[str]:
+    """Return the programs that api/kernels.toml lists for a language of kernels."""
+    table = json.loads((ROOT / "python/atoll/_kernels/operations.json").read_text())
+    return list(table["languages"][language]["programs"])
 
 
 def checks_of(*programs: str) -> list[tuple[str, str]]:

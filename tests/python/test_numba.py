@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from jobs import ROOT, Job
 from kernel_pythons import with_kept_kernels
-from program_checks import Outcomes, checks_of
+from program_checks import Outcomes, checks_of, conformance_programs
 
 pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
 import atoll.numba as dev
@@ -43,7 +43,7 @@ def quick_kept_job(kept_job: Job, cache: Path) -> Job:
 
 @pytest.mark.timeout(2000)  # the first one compiles them, slowly: docs/measurements/2026-11-24-constants.md
 @pytest.mark.parametrize("n", [1, 2, 4])
-@pytest.mark.parametrize(("program", "check"), checks_of("numba_kernels.py"))
+@pytest.mark.parametrize(("program", "check"), checks_of(conformance_programs("numba")[0]))
 def test_every_function(job: Job, outcomes: Outcomes, program: str, check: str, n: int, cache: Path) -> None:
     outcomes.expect(
         program, n, check, lambda: job(program, n, ok=False, timeout=1900, NUMBA_CACHE_DIR=str(cache))

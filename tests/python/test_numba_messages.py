@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from jobs import Job
-from program_checks import Outcomes, checks_of
+from program_checks import Outcomes, checks_of, conformance_programs
 
 pytest.importorskip("numba", reason="Numba is not installed (pip install numba)")
 
@@ -27,7 +27,7 @@ def outcomes() -> Outcomes:
 
 @pytest.mark.timeout(2000)  # the first one compiles them, slowly: docs/measurements/2026-11-24-constants.md
 @pytest.mark.parametrize("n", [1, 2, 4])
-@pytest.mark.parametrize(("program", "check"), checks_of("numba_messages.py"))
+@pytest.mark.parametrize(("program", "check"), checks_of(*conformance_programs("numba")[1:]))
 def test_every_function(job: Job, outcomes: Outcomes, program: str, check: str, n: int, cache: Path) -> None:
     outcomes.expect(
         program,

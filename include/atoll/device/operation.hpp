@@ -1,11 +1,13 @@
-// The operations by which kernels and streams report what they do. The list below is the only one: the
-// enumeration, the names in error texts and the numbers for kernels in Python are made from it.
+// The operations by which kernels and streams report what they do. The enumeration, the names in error
+// texts and the numbers for kernels in Python are made from the list below.
 #pragma once
 
 /// Calls `X(name, text)` for each operation; `text` is its name in errors. The first group waits. The second
 /// one reports an invalid PE or an address that is not symmetric. Its atomics follow the order of AtomicOp.
-/// The third group waits for the host if the team has far PEs. Only streams have the fourth.
+/// The third group waits for the host if the team has far PEs. Only streams have the fourth. api/kernels.py
+/// writes the list from api/kernels.toml.
 #define ATOLL_DEVICE_OPERATIONS(X)                      \
+    /* ---- waits */                                    \
     X(none, "a wait")                                   \
     X(signal_wait_until, "signal_wait_until")           \
     X(signal_consume, "signal_consume")                 \
@@ -36,7 +38,7 @@
     X(tile_rooted_reduce, "tile_rooted_reduce")         \
     X(tile_allgather, "tile_allgather")                 \
     X(tile_broadcast, "tile_broadcast")                 \
-    /* ---- these do not wait */                        \
+    /* ---- checks addresses */                         \
     X(peer, "peer")                                     \
     X(ptr, "ptr")                                       \
     X(p, "p")                                           \
@@ -47,7 +49,7 @@
     X(get_nbi, "get_nbi")                               \
     X(iput, "iput")                                     \
     X(iget, "iget")                                     \
-    X(atomic, "an atomic") /* in Python kernels */      \
+    X(atomic, "an atomic")                              \
     X(atomic_fetch, "atomic_fetch")                     \
     X(atomic_set, "atomic_set")                         \
     X(atomic_swap, "atomic_swap")                       \
@@ -67,7 +69,7 @@
     X(async_put, "async_put")                           \
     X(tile_put, "tile_put")                             \
     X(tile_get, "tile_get")                             \
-    /* ---- these wait for the host */                  \
+    /* ---- waits for host */                           \
     X(quiet, "quiet")                                   \
     X(fence, "fence")                                   \
     X(flush, "flush")                                   \

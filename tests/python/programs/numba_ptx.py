@@ -1,4 +1,4 @@
-"""Compiles the kernels of numba_kernels.py and numba_messages.py for GPUs on a machine without one: typing and PTX, not results.
+"""Compiles the kernels of the conformance programs for GPUs on a machine without one: typing and PTX, not results.
 
 By numba-cuda, or as `numba_ptx.py mlir` by numba-cuda-mlir. The kernels' accesses to memory are written to
 the file that the last argument names.
@@ -19,6 +19,7 @@ from typing import Any
 import atoll
 import atoll.numba as dev
 import numba
+from atoll._kernels.documentation import table as operations_table
 
 sys.path.insert(0, str(Path(__file__).parent))
 import checks
@@ -137,8 +138,8 @@ def execute(program: str) -> dict[str, Any]:
 checks.run = run_all
 setup = sys.modules["numba_setup"] = ModuleType("numba_setup")
 vars(setup).update(execute("numba_setup"))
-for program in ("numba_kernels", "numba_messages"):
-    execute(program)
+for program in operations_table()["languages"]["numba"]["programs"]:
+    execute(program.removesuffix(".py"))
 atoll.finalize()
 print(len(compiled), "kernels")
 Path(sys.argv[-1]).write_text(json.dumps(sorted(compiled.values()), indent=1))

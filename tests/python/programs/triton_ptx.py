@@ -1,4 +1,4 @@
-"""Compiles the kernels of triton_kernels.py for a GPU on a machine without one; needs Triton, not PyTorch."""
+"""Compiles the kernels of the conformance programs for a GPU on a machine without one; needs Triton, not PyTorch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import triton
+from atoll._kernels.documentation import table as operations_table
 from atoll.triton._host import _in_short
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
@@ -154,8 +155,13 @@ def check_absent(folder: Path) -> None:
             raise AssertionError(f"{words}: it compiled")
 
 
-text = Path(__file__).with_name("triton_kernels.py").read_text()
-kernels = re.findall(r"@dev\.kernel\ndef .*?(?=\n\n\ndef )", text, re.S)
+kernels = [
+    kernel
+    for program in operations_table()["languages"]["triton"]["programs"]
+    for kernel in re.findall(
+        r"@dev\.kernel\ndef .*?(?=\n\n\ndef )", Path(__file__).with_name(program).read_text(), re.S
+    )
+]
 with tempfile.TemporaryDirectory() as folder:  # Triton reads the source of what it compiles
     module = Path(folder) / "kernels.py"
     module.write_text(
