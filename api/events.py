@@ -31,7 +31,9 @@ def table() -> dict[str, Any]:
     operations["names"] = ["other", *in_kernels(), *operations["names"]]
     for group, names in operations.items():
         if unknown := set(names) - set(operations["names"]):
-            raise ValueError(f"`{group}` of [operations] lists names that are not in `names`: {sorted(unknown)}")
+            raise ValueError(
+                f"`{group}` of [operations] lists names that are not in `names`: {sorted(unknown)}"
+            )
     return read
 
 

@@ -115,7 +115,11 @@ def facts(operation: dict[str, Any]) -> str:
     else:
         said.append(f"Local, called by {CALLERS[operation['caller']]}.")
     if "order" in operation:
-        order = operation["order"].replace("{scope}", "the scope")
+        order = (
+            operation["order"]
+            .replace("{scope}", "the scope")
+            .replace("{meet}", "`meet` (C++: `Scope::sync`)")
+        )
         said.append(f"Memory order: {order[0].lower()}{order[1:]}")
     said.append(f"OpenSHMEM: `{operation['shmem']}`." if "shmem" in operation else "Atoll's own.")
     return " ".join(said)
@@ -133,7 +137,7 @@ def reference(of: dict[str, Any]) -> str:
         lines += ["", f"## {group[0].upper()}{group[1:]}"]
         for operation in operations:
             text = " ".join(filter(None, (operation["does"], operation.get("more", ""))))
-            text = text.replace("{scope}", "the scope")
+            text = text.replace("{scope}", "the scope").replace("{no_index}", "-1 (C++: no_index)")
             lines += ["", f"### {operation['name']}", ""]
             lines += [textwrap.fill(text, 120, break_on_hyphens=False), ""]
             lines += [

@@ -16,6 +16,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import kernel_comments
 import kernel_pages
 import tomllib
 from kernel_pages import SHARED, Language, paragraph
@@ -100,7 +101,10 @@ def with_reports(of: dict[str, Any], header: str) -> str:
     lines = [LIST_BEGIN]
     for group, names in of["reports"].items():
         if group != "texts":
-            lines += [f"    /* ---- {group.replace('_', ' ')} */", *(f'    X({name}, "{texts[name]}")' for name in names)]
+            lines += [
+                f"    /* ---- {group.replace('_', ' ')} */",
+                *(f'    X({name}, "{texts[name]}")' for name in names),
+            ]
     width = max(map(len, lines)) + 1
     macro = "\n".join([*(f"{line:{width}}\\" for line in lines[:-1]), lines[-1]])
     before, rest = header.split(LIST_BEGIN)
@@ -109,9 +113,6 @@ def with_reports(of: dict[str, Any], header: str) -> str:
 
 
 # ---- the sources: functions, their arguments, and the programs that test them
-
-ALIKE = {"symmetric": "x", "word": "words", "from": "team"}
-"""Arguments that have another name in C++ than in the table."""
 
 
 def in_python(language: str) -> dict[str, list[list[str]]]:
@@ -147,21 +148,11 @@ def arguments_of(node: ast.FunctionDef) -> list[str]:
 
 
 def in_cpp() -> dict[str, list[list[str]]]:
-    """Return the arguments of each function of the device headers that takes a team."""
+    """Return the arguments of each function of the device headers that takes a team, by `header.function`."""
     found: dict[str, list[list[str]]] = {}
-    start = re.compile(r"ATOLL_ANYWHERE [\w:<> ]*?[ *]+(\w+)\((?=const Team)")
-    for file in sorted((ROOT / "include/atoll/device").glob("*.hpp")):
-        text = file.read_text()
-        for match in start.finditer(text):
-            end = re.compile(r"\)\s*(?:const\s*)?\{").search(text, match.end())
-            assert end is not None, match[1]
-            names = []
-            for one in re.split(r",(?![^<]*>)", text[match.end() : end.start()]):
-                declared, _, default = one.partition("=")
-                name = "team" if declared.strip() == "const Team&" else re.findall(r"\w+", declared)[-1]
-                name = ALIKE.get(name, name)
-                names.append(f"{name}={default.split('::')[-1].strip().upper()}" if "::" in default else name)
-            found.setdefault(match[1], []).append(names)
+    for file in sorted(kernel_pages.HEADERS.glob("*.hpp")):
+        for function in kernel_comments.functions(file.read_text()):
+            found.setdefault(f"{file.name}.{function.name}", []).append(list(function.arguments))
     return found
 
 
@@ -174,11 +165,12 @@ def disagreements(of: dict[str, Any]) -> list[str]:
         listed = Language(language, of)
         for name, operation in listed.operations().items():
             wanted = listed.arguments(operation)
-            there = known.get(name if language == "cpp" else f"{operation['file']}.{name}", [])
+            file = operation["header"] if language == "cpp" else operation["file"]
+            there = known.get(f"{file}.{name}", [])
             if wanted not in there:
                 has = (
                     " or ".join(f"({', '.join(one)})" for one in there)
-                    or f"no such function in {operation['file']}.py"
+                    or f"no such function in {file.removesuffix('.hpp')}"
                 )
                 wrong.append(
                     f"{language}: {name} is ({', '.join(wanted)}) in the table, and in the sources {has}"
@@ -214,6 +206,7 @@ def generated(of: dict[str, Any]) -> dict[Path, str]:
     return {
         **made,
         OPERATION: with_reports(of, OPERATION.read_text()),
+        **kernel_comments.with_comments(of),
         guide: kernel_pages.with_coverage(of, guide.read_text()),
         reference: kernel_pages.reference(of),
     }

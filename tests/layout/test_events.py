@@ -26,7 +26,9 @@ def test_an_event_with_too_many_words_is_refused(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_list_with_an_unknown_operation_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    text = (ROOT / "api/events.toml").read_text().replace('unfinished = ["put_nbi"', 'unfinished = ["put_nbj"')
+    text = (
+        (ROOT / "api/events.toml").read_text().replace('unfinished = ["put_nbi"', 'unfinished = ["put_nbj"')
+    )
     (tmp_path / "events.toml").write_text(text)
     monkeypatch.setattr(events, "HERE", tmp_path)
     with pytest.raises(ValueError, match=r"`unfinished` of .* not in `names`: \['put_nbj'\]"):

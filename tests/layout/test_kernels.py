@@ -37,6 +37,22 @@ def test_another_argument_is_found(table: dict[str, Any]) -> None:
     assert "signal_set is (team, signal, number, pe) in the table" in found[0]
 
 
+def test_an_operation_in_another_header_is_found(table: dict[str, Any]) -> None:
+    """The docstrings of Python name the header, and kernel_comments writes the comment there."""
+    table["operations"]["async_put"]["header"] = "bulk.hpp"
+    assert [line for line in kernels.disagreements(table) if "no such function in bulk" in line]
+
+
+def test_comments_of_cpp_come_from_the_table(table: dict[str, Any]) -> None:
+    """The comment has the names of the arguments in C++, and a changed table changes it."""
+    comments = kernels.kernel_comments.with_comments
+    header = ROOT / "include/atoll/device/peers.hpp"
+    assert comments(table)[header] == header.read_text()
+    assert "/// Return the address of PE `pe`'s copy of `symmetric`." in header.read_text()
+    table["operations"]["ptr"]["does"] = "Return another address."
+    assert "/// Return another address. `symmetric` is" in comments(table)[header]
+
+
 def test_an_operation_without_a_function_or_a_test_is_found(table: dict[str, Any]) -> None:
     """So is an absent operation without a reason: Triton has no async_put."""
     table["operations"]["put_twice"] = {**table["operations"]["put"], "name": "put_twice"}
@@ -62,7 +78,9 @@ def test_docstrings_have_all_sections(language: str) -> None:
         assert all(len(line) <= 110 for line in text.splitlines()), name
 
 
-def test_a_check_without_a_name_in_reports_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_check_without_a_name_in_reports_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     text = (ROOT / "api/kernels.toml").read_text()
     assert 'check = "tile_put"' in text
     (tmp_path / "kernels.toml").write_text(text.replace('check = "tile_put"', 'check = "tile_putt"'))

@@ -196,11 +196,16 @@ ATOLL_ANYWHERE T bitwise(const Team& team, AtomicOp op, T* dst, T value, int pe,
 
 }  // namespace detail
 
+/// Return src[0] of PE `pe`. Complete when it returns. Memory order: relaxed. While a kernel updates a word,
+/// the host must not update it.
 template <class T> ATOLL_ANYWHERE T atomic_fetch(const Team& team, const T* src, int pe) {
     const detail::Route route = detail::route_for(team, Operation::atomic_fetch, src, pe);
     if (detail::is_far(route.slot)) return detail::far_atomic(team, AtomicOp::fetch, src, T{}, route.slot);
     return load_relaxed(route.at(src));
 }
+
+/// Set dst[0] of PE `pe` to `value`. Complete after quiet. Memory order: relaxed. While a kernel updates a
+/// word, the host must not update it.
 template <class T> ATOLL_ANYWHERE void atomic_set(const Team& team, T* dst, SameAs<T> value, int pe) {
     const detail::Route route = detail::route_for(team, Operation::atomic_set, dst, pe);
     if (detail::is_far(route.slot))
@@ -208,12 +213,18 @@ template <class T> ATOLL_ANYWHERE void atomic_set(const Team& team, T* dst, Same
     else
         store_relaxed(route.at(dst), value);
 }
+
+/// Set dst[0] of PE `pe` to `value`, and return the previous value. Complete when it returns. Memory order:
+/// relaxed. While a kernel updates a word, the host must not update it.
 template <class T> ATOLL_ANYWHERE T atomic_swap(const Team& team, T* dst, SameAs<T> value, int pe) {
     const detail::Route route = detail::route_for(team, Operation::atomic_swap, dst, pe);
     if (detail::is_far(route.slot)) return detail::far_atomic(team, AtomicOp::swap, dst, value, route.slot);
     return detail::from_bits<T>(detail::swap_bits(detail::word(route.at(dst)), detail::bits<T>(value)));
 }
-/// Stores `value` if the word has the bits of `condition`. Returns the previous value.
+
+/// Set dst[0] of PE `pe` to `value` if it equals `condition`, and return the previous value. Bits are
+/// compared, also those of floats. Complete when it returns. Memory order: relaxed. While a kernel updates a
+/// word, the host must not update it.
 template <class T>
 ATOLL_ANYWHERE T atomic_compare_swap(const Team& team, T* dst, SameAs<T> condition, SameAs<T> value, int pe) {
     const detail::Route route = detail::route_for(team, Operation::atomic_compare_swap, dst, pe);
@@ -226,12 +237,18 @@ ATOLL_ANYWHERE T atomic_compare_swap(const Team& team, T* dst, SameAs<T> conditi
     return detail::from_bits<T>(detail::compare_swap_bits(
         detail::word(route.at(dst)), detail::bits<T>(condition), detail::bits<T>(value)));
 }
+
+/// Add `value` to dst[0] of PE `pe`, and return the previous value. Complete when it returns. Memory order:
+/// relaxed. While a kernel updates a word, the host must not update it.
 template <class T> ATOLL_ANYWHERE T atomic_fetch_add(const Team& team, T* dst, SameAs<T> value, int pe) {
     const detail::Route route = detail::route_for(team, Operation::atomic_fetch_add, dst, pe);
     if (detail::is_far(route.slot))
         return detail::far_atomic(team, AtomicOp::fetch_add, dst, value, route.slot);
     return detail::fetch_add_at(route.at(dst), value);
 }
+
+/// Add `value` to dst[0] of PE `pe`. Complete after quiet. Memory order: relaxed. While a kernel updates a
+/// word, the host must not update it.
 template <class T> ATOLL_ANYWHERE void atomic_add(const Team& team, T* dst, SameAs<T> value, int pe) {
     const detail::Route route = detail::route_for(team, Operation::atomic_add, dst, pe);
     if (detail::is_far(route.slot))
@@ -239,27 +256,51 @@ template <class T> ATOLL_ANYWHERE void atomic_add(const Team& team, T* dst, Same
     else
         static_cast<void>(detail::fetch_add_at(route.at(dst), value));
 }
+
+/// Add 1 to dst[0] of PE `pe`, and return the previous value. Complete when it returns. Memory order:
+/// relaxed. While a kernel updates a word, the host must not update it.
 template <class T> ATOLL_ANYWHERE T atomic_fetch_inc(const Team& team, T* dst, int pe) {
     return atomic_fetch_add(team, dst, T{1}, pe);
 }
+
+/// Add 1 to dst[0] of PE `pe`. Complete after quiet. Memory order: relaxed. While a kernel updates a word,
+/// the host must not update it.
 template <class T> ATOLL_ANYWHERE void atomic_inc(const Team& team, T* dst, int pe) {
     atomic_add(team, dst, T{1}, pe);
 }
+
+/// Combine dst[0] of PE `pe` with `value` by bitwise AND, and return the previous value. Complete when it
+/// returns. Memory order: relaxed. While a kernel updates a word, the host must not update it.
 template <class T> ATOLL_ANYWHERE T atomic_fetch_and(const Team& team, T* dst, SameAs<T> value, int pe) {
     return detail::bitwise<T>(team, AtomicOp::fetch_and, dst, value, pe, detail::BitAnd{});
 }
+
+/// Combine dst[0] of PE `pe` with `value` by bitwise AND. Complete after quiet. Memory order: relaxed. While
+/// a kernel updates a word, the host must not update it.
 template <class T> ATOLL_ANYWHERE void atomic_and(const Team& team, T* dst, SameAs<T> value, int pe) {
     detail::bitwise<T>(team, AtomicOp::bit_and, dst, value, pe, detail::BitAnd{});
 }
+
+/// Combine dst[0] of PE `pe` with `value` by bitwise OR, and return the previous value. Complete when it
+/// returns. Memory order: relaxed. While a kernel updates a word, the host must not update it.
 template <class T> ATOLL_ANYWHERE T atomic_fetch_or(const Team& team, T* dst, SameAs<T> value, int pe) {
     return detail::bitwise<T>(team, AtomicOp::fetch_or, dst, value, pe, detail::BitOr{});
 }
+
+/// Combine dst[0] of PE `pe` with `value` by bitwise OR. Complete after quiet. Memory order: relaxed. While a
+/// kernel updates a word, the host must not update it.
 template <class T> ATOLL_ANYWHERE void atomic_or(const Team& team, T* dst, SameAs<T> value, int pe) {
     detail::bitwise<T>(team, AtomicOp::bit_or, dst, value, pe, detail::BitOr{});
 }
+
+/// Combine dst[0] of PE `pe` with `value` by bitwise XOR, and return the previous value. Complete when it
+/// returns. Memory order: relaxed. While a kernel updates a word, the host must not update it.
 template <class T> ATOLL_ANYWHERE T atomic_fetch_xor(const Team& team, T* dst, SameAs<T> value, int pe) {
     return detail::bitwise<T>(team, AtomicOp::fetch_xor, dst, value, pe, detail::BitXor{});
 }
+
+/// Combine dst[0] of PE `pe` with `value` by bitwise XOR. Complete after quiet. Memory order: relaxed. While
+/// a kernel updates a word, the host must not update it.
 template <class T> ATOLL_ANYWHERE void atomic_xor(const Team& team, T* dst, SameAs<T> value, int pe) {
     detail::bitwise<T>(team, AtomicOp::bit_xor, dst, value, pe, detail::BitXor{});
 }

@@ -148,7 +148,9 @@ template <class T> struct StoreToAll {
 
 }  // namespace detail
 
-/// dst of every member, the root too, = src of `root`; dst may be src.
+/// Copy src of member `root` to dst of every member, the root too. dst may be src. A wait longer than
+/// `bound_ns` is reported with `tag`. Memory order: on return all threads of the scope may read dst and write
+/// src.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void broadcast(const Team& team, T* dst, const T* src, unsigned long long count, int root,
                               Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -200,7 +202,9 @@ ATOLL_ANYWHERE void gather_to_all(const Team& team, T* dst, const T* src, unsign
 
 }  // namespace detail
 
-/// dst = src of member 0, 1, …; `count` elements of each. src may be its own block of dst.
+/// Gather src of member 0, 1, … one after the other in dst of every member. src may be its own block of dst.
+/// A wait longer than `bound_ns` is reported with `tag`. Memory order: on return all threads of the scope may
+/// read dst and write src.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void fcollect(const Team& team, T* dst, const T* src, unsigned long long count,
                              Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -209,8 +213,9 @@ ATOLL_ANYWHERE void fcollect(const Team& team, T* dst, const T* src, unsigned lo
     detail::gather_to_all(team, dst, src, count, scope, {Operation::fcollect, tag, bound_ns});
 }
 
-/// fcollect with counts that differ between members. dst is symmetric; src may be this member's part of it.
-/// Returns the number of received elements.
+/// Gather src of member 0, 1, …, whose sizes may differ, in dst of every member; return the number of
+/// elements. The target is symmetric; src may be this member's part of it. A wait longer than `bound_ns` is
+/// reported with `tag`. Memory order: on return all threads of the scope may read dst and write src.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long collect(const Team& team, T* dst, const T* src, unsigned long long count,
                                           Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -231,7 +236,9 @@ ATOLL_ANYWHERE unsigned long long collect(const Team& team, T* dst, const T* src
     return all;
 }
 
-/// Block j of my src becomes block my_pe of member j's dst; `count` elements a block.
+/// Copy block j of this member's src to block my_pe of member j's dst. A block has `count` elements. A wait
+/// longer than `bound_ns` is reported with `tag`. Memory order: on return all threads of the scope may read
+/// dst and write src.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void alltoall(const Team& team, T* dst, const T* src, unsigned long long count,
                              Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -260,7 +267,10 @@ ATOLL_ANYWHERE void alltoall(const Team& team, T* dst, const T* src, unsigned lo
     exchange.end();
 }
 
-/// dst = src of member 0 op src of member 1 op …, element by element; dst may be src.
+/// Set dst of every member to src of member 0 op src of member 1 op …, element by element. Folded in PE
+/// order: the same bits on all members. Integers wrap around, and NaN propagates. dst may be src. A wait
+/// longer than `bound_ns` is reported with `tag`. Memory order: on return all threads of the scope may read
+/// dst and write src.
 template <class T, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void reduce(const Team& team, T* dst, const T* src, unsigned long long count, Op op,
                            Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -286,7 +296,9 @@ ATOLL_ANYWHERE void reduce(const Team& team, T* dst, const T* src, unsigned long
     detail::meet(team, scope, call);
 }
 
-/// dst = block my_pe of the reduction of src, which has n_pes blocks of `count` elements.
+/// Set dst to block my_pe of the reduction of src over the members. src has n_pes blocks of `count` elements,
+/// apart from dst. Folded in PE order. A wait longer than `bound_ns` is reported with `tag`. Memory order: on
+/// return all threads of the scope may read dst and write src.
 template <class T, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void reduce_scatter(const Team& team, T* dst, const T* src, unsigned long long count, Op op,
                                    Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {

@@ -36,9 +36,8 @@ template <class T> ATOLL_ANYWHERE T load_acquire_local(const T* p) {
 
 }  // namespace detail
 
-/// Sets *word = value, with release order among this PE's threads. A thread that sees it by
-/// `local_wait_until` also sees what this thread wrote and saw before. The same holds for other threads of
-/// its block that synchronised with it (`Scope::sync`).
+/// Set this PE's word to `value`, for its own threads that wait by local_wait_until. Memory order: release
+/// among this PE's threads; after `Scope::sync` it includes the other threads' writes.
 template <class T> ATOLL_ANYWHERE void local_set(const Team&, T* word, SameAs<T> value) {
 #if defined(__CUDA_ARCH__)
     using Bits = typename detail::Bits<sizeof(T)>::type;
@@ -48,8 +47,9 @@ template <class T> ATOLL_ANYWHERE void local_set(const Team&, T* word, SameAs<T>
 #endif
 }
 
-/// Waits until *word cmp value, for words set by `local_set`. Acquires among this PE's threads, for all
-/// threads of the scope. Bounded, and reported, like `wait_until`.
+/// Wait until this PE's word cmp `value` holds, where only this PE's threads set it, by local_set. A wait
+/// longer than `bound_ns` is reported with `tag`. Memory order: acquire among this PE's threads, for all
+/// threads of the scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void local_wait_until(const Team& team, const T* word, Compare cmp, SameAs<T> value,
                                      Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {

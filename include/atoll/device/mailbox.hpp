@@ -340,8 +340,10 @@ template <class Scope = Thread> class Inbox {
     unsigned long long number_;
 };
 
-/// Sends `count` elements to `pe`. On return any thread of the scope may overwrite `src`. May wait while more
-/// than `depth / 2` messages are unread.
+/// Send src to PE `pe` through the mailbox. It waits only while more than `depth / 2` messages to that PE are
+/// unread. For each pair of PEs, one scope posts at a time and one receives, in order. Both pass the same
+/// size. On return src may be written again. A wait longer than `bound_ns` is reported with `tag`. Memory
+/// order: none: a message orders no other data.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void post(const Team& team, const Mailbox& box, const T* src, unsigned long long count, int pe,
                          Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -352,7 +354,10 @@ ATOLL_ANYWHERE void post(const Team& team, const Mailbox& box, const T* src, uns
     out.close();
 }
 
-/// Receives the next message from `pe`. On return every thread of the scope may read `dst`.
+/// Wait for the next message of PE `pe` in the mailbox, and copy it to dst. For each pair of PEs, one scope
+/// posts at a time and one receives, in order. Both pass the same size. On return all threads of the scope
+/// may read dst, which is contiguous. A wait longer than `bound_ns` is reported with `tag`. Memory order:
+/// none: a message orders no other data.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void receive(const Team& team, const Mailbox& box, T* dst, unsigned long long count, int pe,
                             Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -361,8 +366,9 @@ ATOLL_ANYWHERE void receive(const Team& team, const Mailbox& box, T* dst, unsign
     in.close();
 }
 
-/// Receives if the message has begun to arrive; otherwise returns false at once. Waits for the rest of a
-/// message that has begun, bounded by `bound_ns` and reported with `tag`.
+/// Receive the next message of PE `pe` if it has begun to arrive, and tell whether it has. If it has begun to
+/// arrive, the call waits for the rest, as in receive. If not, it returns false at once. A wait longer than
+/// `bound_ns` is reported with `tag`. Memory order: none: a message orders no other data.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool try_receive(const Team& team, const Mailbox& box, T* dst, unsigned long long count,
                                 int pe, Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {

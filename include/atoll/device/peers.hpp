@@ -139,13 +139,16 @@ ATOLL_ANYWHERE T* peer_or_null(const Team& team, Operation operation, T* symmetr
 
 }  // namespace detail
 
-/// Address of the same object on a PE of the team; null if only a transport reaches it. `symmetric` is an
-/// address in this PE's own slot.
+/// Return PE `pe`'s copy of `symmetric`, in the form of `symmetric`: its loads and stores are remote.
+/// `symmetric` is an address in this PE's own slot. The result is null if only a transport reaches the PE.
+/// Memory order: loads and stores through the result have no order; quiet completes them.
 template <class T> ATOLL_ANYWHERE T* peer(const Team& team, T* symmetric, int pe) {
     return detail::peer_or_null(team, Operation::peer, symmetric, pe);
 }
 
-/// OpenSHMEM's name of `peer`.
+/// Return the address of PE `pe`'s copy of `symmetric`. `symmetric` is an address in this PE's own slot. The
+/// result is null if only a transport reaches the PE. Memory order: loads and stores through the result have
+/// no order; quiet completes them.
 template <class T> ATOLL_ANYWHERE T* ptr(const Team& team, T* symmetric, int pe) {
     return detail::peer_or_null(team, Operation::ptr, symmetric, pe);
 }

@@ -132,7 +132,8 @@ ATOLL_ANYWHERE void far_blocks(const Team& team, Operation operation, FarKind ki
 
 }  // namespace detail
 
-/// Stores one element, unordered. Not torn if it has 1, 2, 4 or 8 bytes.
+/// Store `value` in dst[0] of PE `pe`. Memory order: none: only fence and quiet order the store. An element
+/// of 1, 2, 4 or 8 bytes is never torn.
 template <class T> ATOLL_ANYWHERE void p(const Team& team, T* dst, SameAs<T> value, int pe) {
     const detail::Route route = detail::route_for(team, Operation::p, dst, pe);
     if (detail::is_far(route.slot)) return detail::far_store(team, Operation::p, dst, value, route.slot);
@@ -141,6 +142,8 @@ template <class T> ATOLL_ANYWHERE void p(const Team& team, T* dst, SameAs<T> val
     else
         *route.at(dst) = value;
 }
+
+/// Return src[0] of PE `pe`. Memory order: none. An element of 1, 2, 4 or 8 bytes is never torn.
 template <class T> ATOLL_ANYWHERE T g(const Team& team, const T* src, int pe) {
     const detail::Route route = detail::route_for(team, Operation::g, src, pe);
     if (detail::is_far(route.slot)) return detail::far_load(team, Operation::g, src, route.slot);
@@ -150,7 +153,8 @@ template <class T> ATOLL_ANYWHERE T g(const Team& team, const T* src, int pe) {
         return *route.at(src);
 }
 
-/// Copies `count` elements to `pe`. On return any thread of the scope may overwrite `src`.
+/// Copy src to dst of PE `pe`. On return src may be written again. Memory order: the data are visible after
+/// quiet, and to a PE that has seen a later signal.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
@@ -163,7 +167,7 @@ ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long lo
     scope.sync();
 }
 
-/// Copies `count` elements from `pe`. On return every thread of the scope may read `dst`.
+/// Copy src of PE `pe` to dst. On return all threads of the scope may read dst.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
@@ -176,8 +180,8 @@ ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long lo
     scope.sync();
 }
 
-/// Like put and get, but not locally complete on return. A put's `src` may be reused after flush or quiet. A
-/// get's `dst` holds the data, for all threads of the scope, only after quiet.
+/// Start to copy src to dst of PE `pe`. The data are complete, and src may be written, only after quiet. src
+/// may also be written after flush. Memory order: the data are visible after quiet.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void put_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
@@ -188,6 +192,8 @@ ATOLL_ANYWHERE void put_nbi(const Team& team, T* dst, const T* src, unsigned lon
                                 count * sizeof(T), false, scope);
     detail::copy(route.at(dst), src, count * sizeof(T), scope);
 }
+
+/// Start to copy src of PE `pe` to dst. dst may be read only after quiet.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
@@ -199,11 +205,12 @@ ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned lon
     detail::copy(dst, route.at(src), count * sizeof(T), scope);
 }
 
-/// Like put_nbi, for large blocks in shared memory. On sm_90 and later it uses bulk copies, if there are at
-/// least 1 KiB, and addresses and size are multiples of 16 bytes. The scope's threads meanwhile continue.
-/// `flush` makes `src` reusable, `quiet` and `fence` complete the copies. Call them in the scope that started
-/// the copies, or one that contains it. One of them is needed before the block ends, since its shared memory
-/// ends with it.
+/// Start to copy src to dst of PE `pe`, while the threads go on: for large blocks in shared memory. GPUs of
+/// sm_90 and later use bulk copies (1 KiB and more, addresses and size multiples of 16 bytes); otherwise it
+/// is put_nbi. After flush src may be written again. Quiet, fence and barrier complete the copies. Call one
+/// of these three before a signal that announces the data, in the scope of the copies or a larger one. Call
+/// one of the four before the block ends, since its shared memory ends then. Memory order: the data are
+/// visible after quiet, fence or barrier.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void async_put(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                               Scope scope = {}) {
@@ -226,7 +233,8 @@ ATOLL_ANYWHERE void async_put(const Team& team, T* dst, const T* src, unsigned l
     detail::copy(there, src, count * sizeof(T), scope);
 }
 
-/// Element i goes from src[i * src_stride] to dst[i * dst_stride]; strides count elements.
+/// Copy src[i * src_stride] to dst[i * dst_stride] of PE `pe`, for each i below the count. Strides count
+/// elements from the first. Memory order: as put.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void iput(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
                          unsigned long long count, int pe, Scope scope = {}) {
@@ -238,6 +246,9 @@ ATOLL_ANYWHERE void iput(const Team& team, T* dst, const T* src, long long dst_s
     detail::copy_strided(route.at(dst), src, dst_stride, src_stride, count, scope);
     scope.sync();
 }
+
+/// Copy src[i * src_stride] of PE `pe` to dst[i * dst_stride], for each i below the count. Strides count
+/// elements from the first. On return all threads of the scope may read dst.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void iget(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
                          unsigned long long count, int pe, Scope scope = {}) {
@@ -262,23 +273,25 @@ template <class Scope> ATOLL_ANYWHERE void fence_near(Scope scope) {
 
 }  // namespace detail
 
-/// Orders the scope's earlier puts and atomics, and everything its threads saw, before their later
-/// operations, for every PE.
+/// Complete the puts, atomics and signals of the scope at all PEs. They, also those of async_put and the _nbi
+/// forms, and all that the scope saw, become visible to every PE before its later operations. It waits for no
+/// other PE. Memory order: release and acquire at all PEs (a full fence).
 template <class Scope = Thread> ATOLL_ANYWHERE void quiet(const Team& team, Scope scope = {}) {
     const detail::Traced traced(team, scope, Operation::quiet);
     detail::settle_far(team, Operation::quiet, FarKind::quiet, scope);
     detail::fence_near(scope);
 }
 
-/// The same order for each PE separately.
+/// Order the earlier puts, atomics and signals of the scope before its later ones, at each PE. In kernels it
+/// is quiet: they are complete, async_put too.
 template <class Scope = Thread> ATOLL_ANYWHERE void fence(const Team& team, Scope scope = {}) {
     const detail::Traced traced(team, scope, Operation::fence);
     detail::settle_far(team, Operation::fence, FarKind::fence, scope);
     detail::fence_near(scope);
 }
 
-/// Waits until sources of the scope's earlier puts, including async_put, may be reused. Their targets may be
-/// incomplete.
+/// Wait until the sources of the earlier puts of the scope, async_put too, may be written again. It does not
+/// complete them at their targets; quiet does.
 template <class Scope = Thread> ATOLL_ANYWHERE void flush(const Team& team, Scope scope = {}) {
     const detail::Traced traced(team, scope, Operation::flush);
     detail::settle_far(team, Operation::flush, FarKind::flush, scope);

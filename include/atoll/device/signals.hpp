@@ -36,6 +36,7 @@ ATOLL_ANYWHERE void far_put_signal(const Team& team, void* dst, const void* src,
 
 }  // namespace detail
 
+/// Set the signal of PE `pe` to `value`. Memory order: release: after all that the thread wrote and saw.
 template <class T> ATOLL_ANYWHERE void signal_set(const Team& team, T* signal, SameAs<T> value, int pe) {
     const detail::Traced traced(team, Thread{}, Operation::signal_set, pe, signal, 0, detail::bits_of(value));
     const detail::Route route = detail::route_for(team, Operation::signal_set, signal, pe);
@@ -43,6 +44,8 @@ template <class T> ATOLL_ANYWHERE void signal_set(const Team& team, T* signal, S
         return detail::far_signal(team, Operation::signal_set, signal, value, AtomicOp::set, route.slot);
     store_release(route.at(signal), value);
 }
+
+/// Add `value` to the signal of PE `pe`. Memory order: release: after all that the thread wrote and saw.
 template <class T> ATOLL_ANYWHERE void signal_add(const Team& team, T* signal, SameAs<T> value, int pe) {
     const detail::Traced traced(team, Thread{}, Operation::signal_add, pe, signal, 0, detail::bits_of(value));
     const detail::Route route = detail::route_for(team, Operation::signal_add, signal, pe);
@@ -50,15 +53,17 @@ template <class T> ATOLL_ANYWHERE void signal_add(const Team& team, T* signal, S
         return detail::far_signal(team, Operation::signal_add, signal, value, AtomicOp::add, route.slot);
     detail::add_release(route.at(signal), value);
 }
-/// Loads this PE's own signal, with acquire order.
+
+/// Return this PE's signal. Memory order: acquire: all that was written before the signal was set can be
+/// read.
 template <class T> ATOLL_ANYWHERE T signal_fetch(const Team&, const T* signal) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "signals have 4 or 8 bytes");
     return load_acquire(signal);
 }
 
-/// put, then sets or adds to `signal` after the data have arrived. A thread that sees the signal by
-/// signal_wait_until sees the data. One thread's release behind the scope's barrier covers the stores of all
-/// of its threads.
+/// Copy src to dst of PE `pe`, then set its signal to `value` (SET), or add `value` to it (ADD). A PE that
+/// sees the signal by signal_wait_until also sees the data. On return src may be written again. src and dst
+/// are as in put. Memory order: release: the signal becomes visible after the data.
 template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned long long count,
                                Signal* signal, SameAs<Signal> value, SignalOp op, int pe, Scope scope = {}) {
@@ -70,6 +75,7 @@ ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned 
         return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op,
                                               route.slot, true, scope);
     detail::copy(route.at(dst), src, count * sizeof(T), scope);
+    // One thread's release behind the scope's barrier covers the stores of all of its threads.
     scope.sync();
     if (scope.rank() != 0) return;
     Signal* there = route.at(signal);
@@ -83,8 +89,11 @@ ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned 
                                Signal* signal, SameAs<Signal> value, int pe, Scope scope = {}) {
     put_signal(team, dst, src, count, signal, value, SignalOp::set, pe, scope);
 }
-/// Inside the window it is the same as put_signal: src may be reused on return. Outside, src must stay
-/// unchanged until quiet, as for put_nbi.
+
+/// Start to copy src to dst of PE `pe`, then to set its signal to `value` (SET), or add `value` to it (ADD).
+/// In kernels it is put_signal: on return src may be written again. Portable programs call quiet first. For a
+/// PE that only a transport reaches, src must stay unchanged until quiet. Memory order: release: the signal
+/// becomes visible after the data.
 template <class T, class Signal, class Scope = Thread>
 ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsigned long long count,
                                    Signal* signal, SameAs<Signal> value, SignalOp op, int pe,
@@ -99,8 +108,8 @@ ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsig
     put_signal(team, dst, src, count, signal, value, op, pe, scope);
 }
 
-/// Waits for this PE's own word, with acquire order for all threads of the scope; signal_fetch then returns
-/// its value. A wait longer than `bound_ns` is reported with `tag`; 0 means the team's bound.
+/// Wait until this PE's signal cmp `value` holds. A wait longer than `bound_ns` is reported with `tag`.
+/// Memory order: acquire, for all threads of the scope: they may read all that was written before the signal.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void signal_wait_until(const Team& team, const T* signal, Compare cmp, SameAs<T> value,
                                       Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -116,8 +125,9 @@ ATOLL_ANYWHERE void signal_wait_until(const Team& team, const T* signal, Compare
     scope.sync();
 }
 
-/// Waits until the signal is at least `n`, with acquire order, then subtracts `n`. So a replayed graph finds
-/// the word as it was captured. For signals that peers add to.
+/// Wait until this PE's signal is at least n, then subtract n. So a CUDA graph that is launched again finds
+/// the word as before. The subtraction is an atomic of the GPU: no CPU may write the word meanwhile. A wait
+/// longer than `bound_ns` is reported with `tag`. Memory order: acquire, for all threads of the scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void signal_consume(const Team& team, T* signal, SameAs<T> n, Scope scope = {}, int tag = 0,
                                    unsigned long long bound_ns = 0) {

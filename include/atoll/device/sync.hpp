@@ -104,8 +104,9 @@ ATOLL_ANYWHERE void meet(const Team& team, Scope scope, const Call& call,
 
 }  // namespace detail
 
-/// Waits until all members have arrived. Everything that each scope wrote and saw before is visible to every
-/// scope after it. A wait longer than `bound_ns` is reported with `tag`; 0 means the team's bound.
+/// Wait until all members of the team have arrived. The writes of async_put need quiet first. A wait longer
+/// than `bound_ns` is reported with `tag`. Memory order: release and acquire: what each scope wrote and saw
+/// before is visible to every scope afterwards.
 template <class Scope = Thread>
 ATOLL_ANYWHERE void sync(const Team& team, Scope scope = {}, Order order = Order::acquire_release,
                          int tag = 0, unsigned long long bound_ns = 0) {
@@ -113,7 +114,9 @@ ATOLL_ANYWHERE void sync(const Team& team, Scope scope = {}, Order order = Order
     detail::meet(team, scope, {Operation::sync, tag, bound_ns}, order);
 }
 
-/// quiet for the scope, then sync. The release in sync also completes puts; async_put is completed before.
+/// Complete the puts and atomics of the scope, as quiet, and wait until all members of the team have arrived.
+/// A wait longer than `bound_ns` is reported with `tag`. Memory order: release and acquire: all of it,
+/// async_put too, is visible to every member afterwards.
 template <class Scope = Thread>
 ATOLL_ANYWHERE void barrier(const Team& team, Scope scope = {}, int tag = 0,
                             unsigned long long bound_ns = 0) {

@@ -76,10 +76,14 @@ ATOLL_ANYWHERE inline int slot_of(const Team& team, int pe) {
     return team.table ? team.table[pe] : team.first + pe * team.step;
 }
 
+/// Return this PE's number in the team, 0 … n_pes - 1.
 ATOLL_ANYWHERE inline int my_pe(const Team& team) { return team.my_pe; }
+
+/// Return the number of PEs of the team.
 ATOLL_ANYWHERE inline int n_pes(const Team& team) { return team.n_pes; }
 
-/// The number in `to` of PE `pe` of `from`, or -1. Both teams are of one job and one memory.
+/// Return the number that PE `pe` of `from` has in the team `to`, or -1. The result is -1 if the PE is not in
+/// `to`, or `from` has no such PE. Both teams are of one job and one memory.
 ATOLL_ANYWHERE inline int translate_pe(const Team& from, int pe, const Team& to) {
     if (pe < 0 || pe >= from.n_pes) return -1;
     const int slot = slot_of(from, pe);

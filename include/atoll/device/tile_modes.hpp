@@ -117,8 +117,9 @@ ATOLL_ANYWHERE void tile_reduce(const Team& team, const TileOf<T, Modes>& dst, c
     detail::meet(team, scope, call);
 }
 
-/// dst of member `root` = src of member 0 op src of member 1 op …, as tile_reduce.
-/// dst of the others keeps its elements. It may be any memory.
+/// Set the tile dst of member `root` to src of member 0 op src of member 1 op …, element by element. The bits
+/// are those of tile_reduce. dst of other members keeps its elements. It may be any memory. A wait longer
+/// than `bound_ns` is reported with `tag`.
 template <class T, class S, int Modes, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void tile_rooted_reduce(const Team& team, const TileOf<T, Modes>& dst,
                                        const TileOf<S, Modes>& src, Op op, int root, Scope scope = {},
@@ -132,6 +133,10 @@ ATOLL_ANYWHERE void tile_rooted_reduce(const Team& team, const TileOf<T, Modes>&
     if (team.my_pe == root) detail::fold_modes<detail::Fold::here>(team, dst, src, op, scope);
     detail::meet(team, scope, call);
 }
+
+/// Set the tile dst of member `root` to src of member 0 op src of member 1 op …, element by element. The bits
+/// are those of tile_reduce. dst of other members keeps its elements. It may be any memory. A wait longer
+/// than `bound_ns` is reported with `tag`.
 template <class T, class S, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void tile_rooted_reduce(const Team& team, const Tile<T>& dst, const Tile<S>& src, Op op,
                                        int root, Scope scope = {}, int tag = 0,
@@ -140,7 +145,8 @@ ATOLL_ANYWHERE void tile_rooted_reduce(const Team& team, const Tile<T>& dst, con
                        bound_ns);
 }
 
-/// dst of every member = src of member `root`. dst is symmetric; src of the others is not read.
+/// Set the tile dst of every member to src of member `root`. dst is symmetric; src of other members is not
+/// read. A wait longer than `bound_ns` is reported with `tag`.
 template <class T, class S, int Modes, class Scope = Thread>
 ATOLL_ANYWHERE void tile_broadcast(const Team& team, const TileOf<T, Modes>& dst, const TileOf<S, Modes>& src,
                                    int root, Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -153,6 +159,9 @@ ATOLL_ANYWHERE void tile_broadcast(const Team& team, const TileOf<T, Modes>& dst
     if (team.my_pe == root) detail::push_modes(team, dst, src, scope);
     detail::meet(team, scope, call);
 }
+
+/// Set the tile dst of every member to src of member `root`. dst is symmetric; src of other members is not
+/// read. A wait longer than `bound_ns` is reported with `tag`.
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_broadcast(const Team& team, const Tile<T>& dst, const Tile<S>& src, int root,
                                    Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {

@@ -142,7 +142,8 @@ template <class T, class S> ATOLL_ANYWHERE Tile<const T> as_source(const Tile<S>
 
 }  // namespace detail
 
-/// Copies `src` to `dst` on `pe`, both of src's shape; ordered and complete like a put.
+/// Copy a tile src to the tile dst of PE `pe`. On return src may be written again. Both have src's shape.
+/// Memory order: as put.
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
                              Scope scope = {}) {
@@ -156,7 +157,8 @@ ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>
     scope.sync();
 }
 
-/// Copies `src` on `pe` to `dst`, both of dst's shape. On return every thread of the scope may read `dst`.
+/// Copy a tile src of PE `pe` to the tile dst. On return all threads of the scope may read dst. Both have
+/// dst's shape.
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_get(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
                              Scope scope = {}) {
@@ -170,8 +172,9 @@ ATOLL_ANYWHERE void tile_get(const Team& team, const Tile<T>& dst, const Tile<S>
     scope.sync();
 }
 
-/// dst of every member = src of member 0 op src of member 1 op …, element by element, half types in float.
-/// Both are symmetric and of src's shape; dst may be src.
+/// Set the tile dst of every member to src of member 0 op src of member 1 op …, element by element. Folded in
+/// PE order: the same bits on all members. dst may be src. Half types are folded in float. Both are
+/// symmetric, and of src's shape. A wait longer than `bound_ns` is reported with `tag`.
 template <class T, class S, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void tile_reduce(const Team& team, const Tile<T>& dst, const Tile<S>& src, Op op,
                                 Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -187,8 +190,8 @@ ATOLL_ANYWHERE void tile_reduce(const Team& team, const Tile<T>& dst, const Tile
     detail::meet(team, scope, call);
 }
 
-/// Rows pe * src.rows … of dst of every member = src of member pe. dst is symmetric and has n_pes times the
-/// rows of src.
+/// Gather the tiles src of member 0, 1, … one below the other in dst of every member. The target is
+/// symmetric, and has n_pes times the rows of src. A wait longer than `bound_ns` is reported with `tag`.
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_allgather(const Team& team, const Tile<T>& dst, const Tile<S>& src, Scope scope = {},
                                    int tag = 0, unsigned long long bound_ns = 0) {

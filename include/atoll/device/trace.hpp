@@ -22,7 +22,8 @@ class TraceName {
     unsigned long long words_[trace_name_bytes / 8];
 };
 
-/// Begins a range: returns the time for trace_end. 0 without a trace.
+/// Return the time at which a range of the trace begins; 0 without a trace. A job has a trace under `atoll
+/// run --trace` (docs/slow.md).
 ATOLL_ANYWHERE inline unsigned long long trace_begin(const Team& team) {
 #if ATOLL_DEVICE_TRACE
     return detail::is_tracing(team) ? detail::now_ns() : 0;
@@ -32,7 +33,8 @@ ATOLL_ANYWHERE inline unsigned long long trace_begin(const Team& team) {
 #endif
 }
 
-/// Ends a range that began at `began`, as trace_begin returned it. The first thread of the scope writes it.
+/// End a range that began at `began`: it is in the trace under its name. The first thread of the scope writes
+/// it; of a grid, that of each block. Without a trace nothing is done.
 template <class Scope = Thread>
 ATOLL_ANYWHERE void trace_end(const Team& team, unsigned long long began, const TraceName& name,
                               Scope scope = {}) {

@@ -137,17 +137,25 @@ ATOLL_ANYWHERE Words<T, const T*> words_of(const T* words, unsigned long long n,
 
 }  // namespace detail
 
+/// Wait until this PE's word cmp `value` holds. A wait longer than `bound_ns` is reported with `tag`. Memory
+/// order: acquire, for all threads of the scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void wait_until(const Team& team, const T* ivar, Compare cmp, SameAs<T> value,
                                Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
     detail::wait_all(team, detail::words<T>(ivar, 1, nullptr, cmp, value), scope,
                      {Operation::wait_until, tag, bound_ns});
 }
+
+/// Return whether this PE's word cmp `value` holds, to all threads of the scope. It does not wait. Memory
+/// order: acquire, for all threads of the scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool test(const Team&, const T* ivar, Compare cmp, SameAs<T> value, Scope scope = {}) {
     return detail::test_all(detail::words<T>(ivar, 1, nullptr, cmp, value), scope);
 }
 
+/// Wait until ivars[i] cmp `value` holds for all of this PE's words. Returns at once if all words are left
+/// out. A wait longer than `bound_ns` is reported with `tag`. Memory order: acquire, for all threads of the
+/// scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void wait_until_all(const Team& team, const T* ivars, unsigned long long n, const int* status,
                                    Compare cmp, SameAs<T> value, Scope scope = {}, int tag = 0,
@@ -155,7 +163,10 @@ ATOLL_ANYWHERE void wait_until_all(const Team& team, const T* ivars, unsigned lo
     detail::wait_all(team, detail::words<T>(ivars, n, status, cmp, value), scope,
                      {Operation::wait_until_all, tag, bound_ns});
 }
-/// Returns the lowest satisfying index; no_index at once if all are left out.
+
+/// Wait until ivars[i] cmp `value` holds for one of this PE's words, and return the lowest such i. Returns
+/// no_index at once if all words are left out. A wait longer than `bound_ns` is reported with `tag`. Memory
+/// order: acquire, for all threads of the scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_any(const Team& team, const T* ivars, unsigned long long n,
                                                  const int* status, Compare cmp, SameAs<T> value,
@@ -164,8 +175,10 @@ ATOLL_ANYWHERE unsigned long long wait_until_any(const Team& team, const T* ivar
     return detail::wait_any(team, detail::words<T>(ivars, n, status, cmp, value), scope,
                             {Operation::wait_until_any, tag, bound_ns});
 }
-/// Returns the number of satisfying words: at least one unless all are left out. Rank 0 of the scope writes
-/// their indices.
+
+/// Wait until ivars[i] cmp `value` holds for at least one of this PE's words, and return how many hold. Rank
+/// 0 of the scope writes their indices to indices[0], …. Returns 0 at once if all words are left out. A wait
+/// longer than `bound_ns` is reported with `tag`. Memory order: acquire, for all threads of the scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_some(const Team& team, const T* ivars, unsigned long long n,
                                                   unsigned long long* indices, const int* status, Compare cmp,
@@ -174,17 +187,26 @@ ATOLL_ANYWHERE unsigned long long wait_until_some(const Team& team, const T* iva
     return detail::wait_some(team, detail::words<T>(ivars, n, status, cmp, value), indices, scope,
                              {Operation::wait_until_some, tag, bound_ns});
 }
+
+/// Return whether ivars[i] cmp `value` holds for all of this PE's words. It does not wait. Memory order:
+/// acquire, for all threads of the scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool test_all(const Team&, const T* ivars, unsigned long long n, const int* status,
                              Compare cmp, SameAs<T> value, Scope scope = {}) {
     return detail::test_all(detail::words<T>(ivars, n, status, cmp, value), scope);
 }
+
+/// Return the lowest i for which ivars[i] cmp `value` holds; no_index: none. It does not wait. Memory order:
+/// acquire, for all threads of the scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long test_any(const Team&, const T* ivars, unsigned long long n,
                                            const int* status, Compare cmp, SameAs<T> value,
                                            Scope scope = {}) {
     return detail::test_any(detail::words<T>(ivars, n, status, cmp, value), scope);
 }
+
+/// Return the number of this PE's words for which ivars[i] cmp `value` holds. Rank 0 of the scope writes
+/// their indices to indices[0], …. It does not wait. Memory order: acquire, for all threads of the scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long test_some(const Team&, const T* ivars, unsigned long long n,
                                             unsigned long long* indices, const int* status, Compare cmp,
@@ -192,6 +214,9 @@ ATOLL_ANYWHERE unsigned long long test_some(const Team&, const T* ivars, unsigne
     return detail::test_some(detail::words<T>(ivars, n, status, cmp, value), indices, scope);
 }
 
+/// Wait until ivars[i] cmp values[i] holds for all of this PE's words. Returns at once if all words are left
+/// out. A wait longer than `bound_ns` is reported with `tag`. Memory order: acquire, for all threads of the
+/// scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void wait_until_all_vector(const Team& team, const T* ivars, unsigned long long n,
                                           const int* status, Compare cmp, const T* values, Scope scope = {},
@@ -199,6 +224,10 @@ ATOLL_ANYWHERE void wait_until_all_vector(const Team& team, const T* ivars, unsi
     detail::wait_all(team, detail::words_of(ivars, n, status, cmp, values), scope,
                      {Operation::wait_until_all_vector, tag, bound_ns});
 }
+
+/// Wait until ivars[i] cmp values[i] holds for one of this PE's words, and return the lowest such i. Returns
+/// no_index at once if all words are left out. A wait longer than `bound_ns` is reported with `tag`. Memory
+/// order: acquire, for all threads of the scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_any_vector(const Team& team, const T* ivars,
                                                         unsigned long long n, const int* status, Compare cmp,
@@ -207,6 +236,10 @@ ATOLL_ANYWHERE unsigned long long wait_until_any_vector(const Team& team, const 
     return detail::wait_any(team, detail::words_of(ivars, n, status, cmp, values), scope,
                             {Operation::wait_until_any_vector, tag, bound_ns});
 }
+
+/// Wait until ivars[i] cmp values[i] holds for at least one of this PE's words, and return how many hold.
+/// Rank 0 of the scope writes their indices to indices[0], …. Returns 0 at once if all words are left out. A
+/// wait longer than `bound_ns` is reported with `tag`. Memory order: acquire, for all threads of the scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long wait_until_some_vector(const Team& team, const T* ivars,
                                                          unsigned long long n, unsigned long long* indices,
@@ -216,17 +249,26 @@ ATOLL_ANYWHERE unsigned long long wait_until_some_vector(const Team& team, const
     return detail::wait_some(team, detail::words_of(ivars, n, status, cmp, values), indices, scope,
                              {Operation::wait_until_some_vector, tag, bound_ns});
 }
+
+/// Return whether ivars[i] cmp values[i] holds for all of this PE's words. It does not wait. Memory order:
+/// acquire, for all threads of the scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE bool test_all_vector(const Team&, const T* ivars, unsigned long long n, const int* status,
                                     Compare cmp, const T* values, Scope scope = {}) {
     return detail::test_all(detail::words_of(ivars, n, status, cmp, values), scope);
 }
+
+/// Return the lowest i for which ivars[i] cmp values[i] holds; no_index: none. It does not wait. Memory
+/// order: acquire, for all threads of the scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long test_any_vector(const Team&, const T* ivars, unsigned long long n,
                                                   const int* status, Compare cmp, const T* values,
                                                   Scope scope = {}) {
     return detail::test_any(detail::words_of(ivars, n, status, cmp, values), scope);
 }
+
+/// Return the number of this PE's words for which ivars[i] cmp values[i] holds. Rank 0 of the scope writes
+/// their indices to indices[0], …. It does not wait. Memory order: acquire, for all threads of the scope.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE unsigned long long test_some_vector(const Team&, const T* ivars, unsigned long long n,
                                                    unsigned long long* indices, const int* status,

@@ -40,14 +40,15 @@ def peer(team: Any, x: Any, pe: Any) -> Any:
 def p(team: Any, dst: Any, value: Any, pe: Any) -> Any:
     """Store `value` in dst[0] of PE `pe`.
 
-    Local. Called by one thread. Memory order: none: only fence and quiet order the store. The element
-    is never torn. OpenSHMEM: shmem_p.
+    Local. Called by one thread. Memory order: none: only fence and quiet order the store. An element of
+    1, 2, 4 or 8 bytes is never torn. OpenSHMEM: shmem_p.
     """
 
 def g(team: Any, src: Any, pe: Any) -> Any:
     """Return src[0] of PE `pe`.
 
-    Local. Called by one thread. Memory order: none. The element is never torn. OpenSHMEM: shmem_g.
+    Local. Called by one thread. Memory order: none. An element of 1, 2, 4 or 8 bytes is never torn.
+    OpenSHMEM: shmem_g.
     """
 
 def put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = ...) -> Any:

@@ -89,7 +89,7 @@ class Language:
 
     def filled(self, text: str) -> str:
         """Replace a text's names in braces by the language's words."""
-        for name in ("array", "arrays", "scope"):
+        for name in ("array", "arrays", "scope", "no_index", "meet"):
             text = text.replace("{" + name + "}", self.words[name])
         return text
 

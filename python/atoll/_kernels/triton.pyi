@@ -45,8 +45,8 @@ def p(team: Any, dst: Any, value: Any, pe: Any) -> Any:
 
     A block of values goes to a block of pointers.
 
-    Local. Called by all of the program. Memory order: none: only fence and quiet order the store. The
-    element is never torn. OpenSHMEM: shmem_p.
+    Local. Called by all of the program. Memory order: none: only fence and quiet order the store. An
+    element of 1, 2, 4 or 8 bytes is never torn. OpenSHMEM: shmem_p.
     """
 
 def g(team: Any, src: Any, pe: Any) -> Any:
@@ -54,8 +54,8 @@ def g(team: Any, src: Any, pe: Any) -> Any:
 
     For a block of pointers it returns a block. The load bypasses this GPU's caches.
 
-    Local. Called by all of the program. Memory order: none. The element is never torn. OpenSHMEM:
-    shmem_g.
+    Local. Called by all of the program. Memory order: none. An element of 1, 2, 4 or 8 bytes is never
+    torn. OpenSHMEM: shmem_g.
     """
 
 def put(team: Any, dst: Any, src: Any, n: Any, pe: Any, BLOCK: Any = ...) -> Any:
