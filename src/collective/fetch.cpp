@@ -9,10 +9,6 @@ namespace {
 /// The smallest share for which a member fetches.
 constexpr std::size_t least_share = 8 * 1024;
 
-std::size_t line_up(std::size_t bytes) {
-    return (bytes + core::line_bytes - 1) / core::line_bytes * core::line_bytes;
-}
-
 }  // namespace
 
 std::size_t Fetch::place(const std::vector<FarPiece>& pieces) {
@@ -20,7 +16,7 @@ std::size_t Fetch::place(const std::vector<FarPiece>& pieces) {
     std::size_t end = 0;
     for (const FarPiece& piece : pieces) {
         starts_.push_back(end);
-        end += line_up(piece.bytes);
+        end += core::line_up(piece.bytes);
     }
     return end;
 }
@@ -47,11 +43,12 @@ void Fetch::for_all_here(const std::vector<FarPiece>& pieces) {
     if (!common || total > fetched_bytes) return for_me(pieces);
     char* to = common + static_cast<std::size_t>(state_.next_fetch()) * fetched_bytes;
     base_ = to;
-    const std::size_t share = line_up(std::max(total / static_cast<std::size_t>(near.n_pes()), least_share));
+    const std::size_t share =
+        core::line_up(std::max(total / static_cast<std::size_t>(near.n_pes()), least_share));
     const std::size_t lo = share * static_cast<std::size_t>(near.my_pe());
     for (std::size_t i = 0; i < pieces.size() && lo < total; ++i) {
         const std::size_t start = starts_[i];
-        if (start + line_up(pieces[i].bytes) <= lo || start >= lo + share) continue;
+        if (start + core::line_up(pieces[i].bytes) <= lo || start >= lo + share) continue;
         get(pieces[i], lo > start ? lo - start : 0, lo + share - start, to + start);
     }
     if (lo < total) state_.spread()->complete();

@@ -1,5 +1,6 @@
 #include "common/text.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace atl::common {
@@ -17,6 +18,16 @@ std::string bytes_text(std::uint64_t bytes) {
     const bool whole = value == static_cast<double>(static_cast<std::uint64_t>(value));
     std::snprintf(buffer, sizeof buffer, whole ? "%.0f %s" : "%.1f %s", value, units[unit]);
     return buffer;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+    std::vector<std::string> found;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        if (end > at) found.emplace_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return found;
 }
 
 std::string elapsed_text(double seconds) {

@@ -18,6 +18,8 @@ std::string elapsed_text(double seconds);
 std::string address_text(const void* address);
 /// A list in English: "a", "a and b", "a, b and c".
 ATOLL_API std::string list_text(const std::vector<std::string>& names);
+/// The words of a text, which spaces separate.
+std::vector<std::string> words_of(std::string_view text);
 /// The last part of a path.
 constexpr std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 

@@ -2,15 +2,12 @@
 
 #include "atoll/error.hpp"
 #include "common/text.hpp"
+#include "memory/round_up.hpp"
 
 #include <algorithm>
 #include <iterator>
 
 namespace atl::memory {
-
-namespace {
-std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
-}  // namespace
 
 Allocator::Allocator(std::size_t limit_bytes, Lookup lookup)
     : limit_(limit_bytes / granule * granule),

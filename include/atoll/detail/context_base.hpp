@@ -27,6 +27,8 @@ class ATOLL_API ContextBase {
 
     core::ContextState& state() const noexcept { return *state_; }
     const Window& window() const noexcept { return window_; }
+    /// Lets the next moves take the slow path, which notes them. For signal handlers, too: it only stores.
+    void note_next_moves() const noexcept { window_.set_fast_limit(0); }
     const TeamMap& map() const noexcept { return map_; }
     core::JobState& job() const noexcept { return *job_; }
     int spins() const noexcept { return spins_; }

@@ -25,7 +25,7 @@ class Measured {
         wait,  ///< all of its time is waiting
     };
     /// `is_on` is Window::counts. `operation` is a literal of api/events.toml; `world_pe` the peer, or -1.
-    Measured(const core::JobState& job, bool is_on, Kind kind, const char* operation, std::size_t bytes = 0,
+    Measured(core::JobState& job, bool is_on, Kind kind, const char* operation, std::size_t bytes = 0,
              int world_pe = -1) {
         if (is_on) [[unlikely]]
             begin(job, kind, operation, bytes, world_pe);
@@ -57,7 +57,7 @@ class Measured {
     Measured& operator=(const Measured&) = delete;
 
   private:
-    ATOLL_API void begin(const core::JobState& job, Kind kind, const char* operation, std::size_t bytes,
+    ATOLL_API void begin(core::JobState& job, Kind kind, const char* operation, std::size_t bytes,
                          int world_pe) noexcept;
     ATOLL_API void end() noexcept;
 
@@ -66,7 +66,7 @@ class Measured {
     common::ThreadPlace* place_;
     std::uint64_t began_, waited_, weight_;
     std::size_t bytes_;
-    const core::JobState* job_;
+    core::JobState* job_;
     const void* object_;
     std::uint64_t value_;
     std::uint32_t team_, context_;

@@ -11,6 +11,7 @@
 #include "bootstrap/store/tcp_socket.hpp"
 #include "common/descriptors/fd_passing.hpp"
 #include "common/hmac.hpp"
+#include "common/text.hpp"
 
 namespace atl::bootstrap {
 namespace {
@@ -25,16 +26,6 @@ std::string encode_place(int port, const std::string& secret, const std::vector<
 
 std::string first_of(const Exchange& exchange, const std::string& value) {
     return exchange.first ? exchange.first(value) : exchange.allgather(value)[0];
-}
-
-std::vector<std::string> words(const std::string& text) {
-    std::vector<std::string> found;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find(' ', at), text.size());
-        found.push_back(text.substr(at, end - at));
-        at = end + 1;
-    }
-    return found;
 }
 
 std::unique_ptr<Bootstrap> meet_across_hosts(const common::Settings& settings, const Exchange& exchange,
@@ -57,7 +48,7 @@ std::unique_ptr<Bootstrap> meet_across_hosts(const common::Settings& settings, c
     }
     place = first_of(exchange, place);
     if (place.starts_with('!')) throw_bootstrap(place.substr(1));
-    std::vector<std::string> parts = words(place);
+    std::vector<std::string> parts = common::words_of(place);
     if (parts.size() < 3)
         throw_bootstrap(
             "PE 0's host has no network interface that is up, so PEs of other hosts cannot reach it.");

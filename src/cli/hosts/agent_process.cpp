@@ -1,6 +1,5 @@
 #include "cli/hosts/agent_process.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "cli/command/command.hpp"
+#include "common/text.hpp"
 
 namespace atl::cli {
 namespace {
@@ -21,16 +21,6 @@ std::string quoted(const std::string& text) {
     std::string result = "'";
     for (const char c : text) result += c == '\'' ? "'\\''" : std::string(1, c);
     return result + "'";
-}
-
-Arguments words(const std::string& text) {
-    Arguments found;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find(' ', at), text.size());
-        if (end > at) found.push_back(text.substr(at, end - at));
-        at = end + 1;
-    }
-    return found;
 }
 
 std::pair<common::Fd, common::Fd> make_pipe() {
@@ -89,7 +79,7 @@ void Agent::end() {
 }
 
 AgentOutput start_agent(Agent& agent, const std::string& program) {
-    Arguments command = words(program);
+    Arguments command = common::words_of(program);
     if (command.empty()) command = {"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"};
     command.push_back(agent.host.name);
     command.push_back(quoted(executable_folder() + "/atoll") + " agent");

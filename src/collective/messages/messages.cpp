@@ -151,7 +151,7 @@ void MessageGroup::run() {
     team_.state().check_alive();
     std::size_t bytes = 0;
     for (const Message& message : messages) bytes += message.bytes;
-    const core::JobState& job = team_.state().job();
+    core::JobState& job = team_.state().job();
     const detail::Measured measured(job, job.window().counts, detail::Measured::Kind::call, "message group",
                                     bytes);
     RunningGroup(team_.state(), messages).run();

@@ -25,10 +25,6 @@ constexpr std::uint64_t check_interval_ns = 20'000'000;
 /// it.
 constexpr std::uint64_t grace_ns = 50'000;
 
-std::uint64_t nanoseconds(double seconds) {
-    return static_cast<std::uint64_t>(std::min(std::max(seconds, 0.0), 1e9) * 1e9);
-}
-
 /// Counts a waiter. While there is one, the group's thread leaves the work to it.
 class CountedWaiter {
   public:
@@ -112,7 +108,7 @@ RequestPtr Group::made(Call&& call, double timeout_s) {
     }
     request->call = std::move(call);
     request->timeout_s = timeout_s;
-    if (timeout_s > 0) request->deadline_ns = common::now_ns() + nanoseconds(timeout_s);
+    if (timeout_s > 0) request->deadline_ns = common::now_ns() + common::timeout_ns(timeout_s);
     return request;
 }
 
@@ -245,7 +241,7 @@ bool Group::is_bulk(const Request& request) {
 
 bool Group::wait(const RequestPtr& request, double seconds) {
     const CountedWaiter counted(waiters_);
-    const std::uint64_t end = seconds < 0 ? 0 : common::now_ns() + nanoseconds(seconds);
+    const std::uint64_t end = seconds < 0 ? 0 : common::now_ns() + common::timeout_ns(seconds);
     Done done;
     int idle = 0;
     // A look at the network is a system call, and much data leaves the core to who moves it.

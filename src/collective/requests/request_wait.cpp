@@ -5,8 +5,6 @@
 #include "common/wait_hooks.hpp"
 #include "core/job/job_state.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 
 namespace atl::requests {
@@ -15,12 +13,6 @@ namespace {
 /// A program is looked at after this time. It polls if it needs little of its thread's CPU time for one test.
 /// Others' load does not count.
 constexpr std::uint64_t period_ns = 50'000'000, most_cpu_ns = 200'000;
-
-std::uint64_t thread_cpu_ns() {
-    timespec used{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(used.tv_nsec);
-}
 
 }  // namespace
 
@@ -66,11 +58,11 @@ void Polls::count(const RequestPtr& request) {
     const std::uint64_t now = common::now_ns();
     if (n_++ == 0) {
         since_ns_ = now;
-        cpu_ns_ = thread_cpu_ns();
+        cpu_ns_ = common::thread_cpu_ns();
         return;
     }
     if (now - since_ns_ < period_ns) return;
-    const std::uint64_t cpu = thread_cpu_ns();
+    const std::uint64_t cpu = common::thread_cpu_ns();
     if ((cpu - cpu_ns_) / n_ > most_cpu_ns) {
         stop();
         return;

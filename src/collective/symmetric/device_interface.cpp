@@ -3,6 +3,7 @@
 
 #include "bootstrap/deadline.hpp"
 #include "collective/symmetric/interface.hpp"
+#include "common/clock.hpp"
 #include "common/text.hpp"
 #include "gpu/heap/process_device_heap.hpp"
 
@@ -18,8 +19,6 @@ using gpu::ProcessDeviceHeap;
 using requests::guarded_call;
 
 constexpr std::chrono::microseconds nap{200};
-
-std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(std::max(seconds, 0.0) * 1e9); }
 
 ProcessDeviceHeap& heap_of(const void* address) {
     ProcessDeviceHeap* const heap = ProcessDeviceHeap::containing(address);
@@ -72,7 +71,7 @@ int reach(const void* address, const atoll_meeting* meeting, void** data) {
     return guarded_call([&] {
         const Bounds bounds = bounds_of(meeting->timeout_s, meeting->interrupted);
         const bootstrap::Deadline deadline(bounds.timeout_s);
-        heap_of(address).prepare(nanoseconds(meeting->timeout_s));
+        heap_of(address).prepare(common::timeout_ns(meeting->timeout_s));
         ProcessDeviceHeap::Reach all(heap_of(address), {meeting->texts, meeting->texts + meeting->size},
                                      meeting->rank);
         while (!all.advance()) {
@@ -93,7 +92,7 @@ int reach(const void* address, const atoll_meeting* meeting, void** data) {
 
 int exchange(const void* address, void* word, unsigned from, unsigned to, double timeout_s, void* stream) {
     return guarded_call([&] {
-        heap_of(address).exchange(word, from, to, nanoseconds(timeout_s), stream);
+        heap_of(address).exchange(word, from, to, common::timeout_ns(timeout_s), stream);
         return 0;
     });
 }

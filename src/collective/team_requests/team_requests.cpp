@@ -99,7 +99,7 @@ struct Requests::State {
 
     detail::Measured measure(detail::Measured::Kind kind, const char* operation,
                              std::size_t bytes = 0) const {
-        const core::JobState& job = team.state().job();
+        core::JobState& job = team.state().job();
         return {job, job.window().counts, kind, operation, bytes};
     }
     /// Adds a finished collective to the PE's log.

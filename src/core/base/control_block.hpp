@@ -5,6 +5,7 @@
 
 #include "atoll/detail/wait.hpp"
 #include "common/futex.hpp"
+#include "memory/round_up.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -13,6 +14,7 @@
 namespace atl::core {
 
 inline constexpr std::size_t line_bytes = 64;
+constexpr std::size_t line_up(std::size_t bytes) noexcept { return memory::round_up(bytes, line_bytes); }
 inline constexpr std::size_t exchange_bytes = 48;  ///< data beside a flag in one line
 
 /// A flag, with the fingerprint of its setter's call (called.hpp). If the setter may be one meeting ahead of

@@ -41,7 +41,7 @@ constexpr std::size_t timed_bytes = 16384;
 
 }  // namespace
 
-void Measured::begin(const core::JobState& job, Kind kind, const char* operation, std::size_t bytes,
+void Measured::begin(core::JobState& job, Kind kind, const char* operation, std::size_t bytes,
                      int world_pe) noexcept {
     common::Meter* meter = job.meter.get();
     common::ThreadPlace* place = meter != nullptr ? common::Meter::enter() : nullptr;
@@ -63,7 +63,7 @@ void Measured::begin(const core::JobState& job, Kind kind, const char* operation
         weight_ = meter->weight_of_next(operation_);
     // A wait may outlive the job otherwise: finalize in another thread ends it, and waits for those that
     // enter.
-    if (kind == Kind::wait) const_cast<core::JobState&>(job).waits().enter();
+    if (kind == Kind::wait) job.waits().enter();
     if (weight_ == 0) return;
     waited_ = place->waited;
     began_ = meter->now();
@@ -90,7 +90,7 @@ void Measured::end() noexcept {
         meter_->log_call(event, call, *place_);
     }
     common::Meter::leave(*place_);
-    if (kind_ == Kind::wait) const_cast<core::JobState*>(job_)->waits().leave();  // the last use of the job
+    if (kind_ == Kind::wait) job_->waits().leave();  // the last use of the job
 }
 
 }  // namespace atl::detail

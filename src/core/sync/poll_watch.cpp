@@ -7,8 +7,6 @@
 #include "core/team/context_state.hpp"
 #include "core/team/team_state.hpp"
 
-#include <time.h>
-
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -28,12 +26,6 @@ constexpr std::uint64_t refresh_ns = 100'000'000;
 /// Polls are watched for this long after a request.
 constexpr std::uint64_t watched_ns = 3'000'000'000;
 
-std::uint64_t thread_cpu_ns() {
-    timespec used{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(used.tv_nsec);
-}
-
 /// The loop of the thread that polls. Loops of two threads hide each other.
 class Loop {
   public:
@@ -44,7 +36,7 @@ class Loop {
             begin(why.word, world_pe, found, now);
         ++polls_;
         if (polls_ < least_polls || now - since_ns_ < least_ns || now - shown_ns_ < refresh_ns) return;
-        if ((thread_cpu_ns() - cpu_ns_) / polls_ > most_cpu_ns) return end();
+        if ((common::thread_cpu_ns() - cpu_ns_) / polls_ > most_cpu_ns) return end();
         reason_ = why;
         if (!board_) {
             board_.emplace(job, reason_, since_ns_, common::HostWait::polls);
@@ -70,7 +62,7 @@ class Loop {
         found_ = found;
         since_ns_ = now;
         shown_ns_ = 0;
-        cpu_ns_ = thread_cpu_ns();
+        cpu_ns_ = common::thread_cpu_ns();
         polls_ = 0;
     }
 
@@ -94,8 +86,7 @@ void be_asked() noexcept {
     asked_ns.store(common::now_ns(), std::memory_order_relaxed);
     polls_are_watched.store(true, std::memory_order_relaxed);
     const Context& context = job->world_state().context();
-    if (context.state().note_again())
-        const_cast<detail::Window&>(context.window()).set_fast_limit(0);  // a mutable member, as a cache
+    if (context.state().note_again()) context.note_next_moves();
 }
 
 }  // namespace

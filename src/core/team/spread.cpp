@@ -48,7 +48,7 @@ std::size_t TeamMemory::bytes(const Parts& parts, int part) {
     const int size = parts.size[static_cast<std::size_t>(part)];
     const std::size_t spread =
         parts.count() > 1 ? SpreadBlock::bytes(parts.part_of.size(), static_cast<std::size_t>(size)) : 0;
-    return SpreadBlock::line_up(ControlBlock::bytes(size) + spread);
+    return line_up(ControlBlock::bytes(size) + spread);
 }
 
 bool TeamMemory::is_doubled(const JobBase& job, const Parts& parts) {

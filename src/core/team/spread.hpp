@@ -96,9 +96,6 @@ struct SpreadBlock {
         return line_up(sizeof(SpreadBlock) + 2 * rows_bytes(n_pes)) +
                (has_inboxes(n_pes, part_size) ? part_size * n_pes * sizeof(Letter) : 0);
     }
-    static std::size_t line_up(std::size_t bytes) {
-        return (bytes + line_bytes - 1) / line_bytes * line_bytes;
-    }
 };
 
 class Spread {

@@ -25,7 +25,7 @@ std::uint64_t hash_of(const std::vector<std::size_t>& numbers) {
 void DeviceMemory::grow_to(std::size_t end) {
     if (end <= taken_bytes_) return;
     const std::size_t granule = gpu_->facts().granularity_bytes;
-    const std::size_t need = round_up(end - taken_bytes_, granule);
+    const std::size_t need = memory::round_up(end - taken_bytes_, granule);
     const std::size_t ahead = ahead_of_need(taken_bytes_, granule);
     if (ahead > need && extend(ahead, false)) return;
     extend(need, true);

@@ -136,7 +136,7 @@ std::optional<ProcessDeviceHeap::Block> ProcessDeviceHeap::find(const void* addr
 void ProcessDeviceHeap::grow_to(std::size_t end) {
     if (end <= taken_bytes_) return;
     const std::size_t granule = gpu_->facts().granularity_bytes;
-    const std::size_t need = round_up(end - taken_bytes_, granule);
+    const std::size_t need = memory::round_up(end - taken_bytes_, granule);
     const std::size_t ahead = ahead_of_need(taken_bytes_, granule);
     try {
         extend(std::max(need, ahead));
