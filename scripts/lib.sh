@@ -8,7 +8,8 @@ python=.venv/bin/python
 mkdir -p "$logs" "$results"
 
 # pip compiles no bytecode: half of its time, and most modules are never imported. 0 is how pip spells this option. So
-# Python must keep what it compiles, also where a container says otherwise: NumPy's import takes 2 s without bytecode.
+# Python must keep what it compiles, also where a container says otherwise. NumPy's import is slow without bytecode
+# (docs/measurements/2026-11-24-constants.md).
 export PIP_NO_COMPILE=0
 unset PYTHONDONTWRITEBYTECODE
 

@@ -18,7 +18,7 @@
 #endif
 
 /// Set to 1 to trace this source's kernels in jobs with a trace (atoll/device/trace.hpp). Costs instructions
-/// a call, and 0.1 us or so where there is a trace.
+/// a call, and where there is a trace, time (docs/measurements/2026-11-24-constants.md).
 #if !defined(ATOLL_DEVICE_TRACE)
 #define ATOLL_DEVICE_TRACE 0
 #endif

@@ -12,7 +12,8 @@
 
 namespace atl::python {
 
-/// So many elements are added in one hold of a lock, for about 50 us.
+/// So many elements are added in one hold of a lock, which should be short
+/// (docs/measurements/2026-11-24-constants.md).
 inline constexpr npy_intp added_at_once = 64 * 1024;
 
 /// The elements of a box in a PE's block, and the values. Steps are in bytes.

@@ -38,8 +38,8 @@ void construct(PyLock* self) {
     new (self) PyLock{std::move(owner)};
 }
 
-/// Tells whether the lines of some locks in a row are noted. Reading a line takes some 200 ns. That is 1 % of
-/// the time between locks in a program that acquires them seldom.
+/// Tells whether the lines of some locks in a row are noted. To read a line takes 1 % of the time between
+/// locks in a program that acquires them seldom (docs/measurements/2026-11-24-constants.md).
 class NotedLines {
   public:
     bool takes_next() {

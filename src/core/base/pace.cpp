@@ -16,7 +16,8 @@ constexpr int spins_with_cores = 1000;
 constexpr int spins_without = 10;
 constexpr double line_trip_ns = 60;
 
-/// Number of pauses that take this long. A pause takes from 10 to 50 ns, depending on the processor.
+/// Number of pauses that take this long. A pause takes up to five times as long on some
+/// processors (docs/measurements/2026-11-24-constants.md).
 int pauses_in(double ns) {
     constexpr int n = 16;
     double least = 1e9;

@@ -41,8 +41,8 @@ class ContextState {
             begin_moves();
         return left > 1 || goes_on();
     }
-    /// Time of a move from which on a program makes few. A noted move takes some 15 ns more, 1 % of this
-    /// time. Tests set it.
+    /// Time of a move from which on a program makes few. To note a move takes 1 % of this time
+    /// (docs/measurements/2026-11-24-constants.md). Tests set it.
     static std::atomic<std::uint64_t> seldom_ns;
     /// Lets moves be noted once more. False if a language front notes them.
     bool note_again() noexcept;
