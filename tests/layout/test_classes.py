@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -34,6 +35,16 @@ MORE = {
     "src/transport/transport.hpp Transport": "all five interfaces of a transport, for the job that owns it",
     "src/transport/ucx/engine.hpp Engine": "the state of UCX, which callbacks of the library reach",
     "src/transport/ucx/ucx.cpp Ucx": "overrides the methods of the five interfaces of a transport",
+}
+
+# The same for Python.
+MORE_OF_PYTHON = {
+    "python/atoll/arrays/_array.py DistArray": "public: NumPy's methods of arrays, by its bases",
+    "python/atoll/arrays/_layout.py Layout": "public: how an array is distributed, a question a method",
+    "python/atoll/arrays/_libraries/_cupy.py CuPy": "overrides the methods of Library",
+    "python/atoll/arrays/_libraries/_library.py Library": "the functions of NumPy that arrays need, for each library",
+    "python/atoll/arrays/_libraries/_torch.py Torch": "overrides the methods of Library",
+    "python/atoll/nccl/communicator.py Communicator": "public: NCCL4Py's methods, one name each",
 }
 
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', re.DOTALL)
@@ -201,3 +212,53 @@ def test_const_means_it() -> None:
         for line in file.read_text().splitlines():
             if re.match(r"\s*mutable\s", line) and not re.search(r"\bstd::(shared_)?mutex\b", line):
                 assert re.search(r"//.*\bcache", line), f"{name_of(file)}: {line.strip()}"
+
+
+def python_class_sizes(texts: Mapping[str, str]) -> dict[str, int]:
+    """The public methods of each class of Python with those of its bases, by its file and name. Properties count.
+
+    A base whose name several files define is not followed.
+    """
+    nodes = {
+        f"{file} {node.name}": node
+        for file, text in texts.items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ClassDef)
+    }
+    places: dict[str, list[str]] = {}
+    for place, node in nodes.items():
+        places.setdefault(node.name, []).append(place)
+
+    def whole(place: str, seen: frozenset[str] = frozenset()) -> set[str]:
+        node = nodes[place]
+        own = {
+            method.name for method in node.body
+            if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and not method.name.startswith("_")
+        }  # fmt: skip
+        names = [ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases]
+        inherited = [places[name][0] for name in names if len(places.get(name, [])) == 1]
+        return own.union(*(whole(base, seen | {place}) for base in inherited if base not in seen))
+
+    return {place: len(whole(place)) for place in nodes}
+
+
+def test_classes_of_python_are_small() -> None:
+    sizes = python_class_sizes(
+        texts_of(file for file in tracked(".py") if name_of(file).startswith("python/"))
+    )
+    large = {place: size for place, size in sizes.items() if size > MOST_METHODS}
+    assert not set(large) - set(MORE_OF_PYTHON), f"more than {MOST_METHODS} public methods: {large}"
+    assert not set(MORE_OF_PYTHON) - set(large), "these are no longer large; remove their reasons"
+
+
+def test_methods_of_bases_count_in_python() -> None:
+    text = """
+class Base(Generic[T]):
+    def shared(self): ...
+    def _hidden(self): ...
+class Owner(module.Base[int]):
+    @property
+    def size(self): ...
+    def __len__(self): ...
+"""
+    assert python_class_sizes({"a.py": text}) == {"a.py Base": 1, "a.py Owner": 2}
