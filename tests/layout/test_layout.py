@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from subjects import subject_fault
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -179,6 +180,28 @@ def test_folders_of_a_layer_form_no_circle() -> None:
     assert circles == {}
 
 
+def test_folders_of_public_headers_form_no_circle() -> None:
+    """A folder and its `detail` count as one: templates need their helpers, and these need the public types.
+
+    anywhere.hpp is below kernels and hosts.
+    """
+
+    def folder_of(file: Path) -> str:
+        return name_of(file if file.name == "anywhere.hpp" else file.parent).removesuffix("/detail")
+
+    graph: dict[str, list[str]] = {}
+    for file in tracked(*CPP, ".h"):
+        if file.is_relative_to(ROOT / "include"):
+            others = [
+                found for _, found in includes(file) if found and found.is_relative_to(ROOT / "include")
+            ]
+            graph.setdefault(folder_of(file), []).extend(
+                folder_of(found) for found in others if folder_of(found) != folder_of(file)
+            )
+    assert "include/atoll/device" in graph["include/atoll"]
+    assert cycle(graph) == []
+
+
 def test_folders_of_the_core_have_the_order_of_their_page() -> None:
     page = (ROOT / "ARCHITECTURE.md").read_text()
     order = re.findall(r"^\| `(src/core/\w+)` \|", page, re.MULTILINE)
@@ -253,6 +276,7 @@ def test_the_environment_is_read_in_one_place() -> None:
     assert not wrong, f"settings are read in src/common; these call getenv: {wrong}"
 
 
+@pytest.mark.compiles
 @pytest.mark.timeout(1500)  # compiles for 40 s of a core
 def test_every_public_header_compiles_alone(tmp_path: Path) -> None:
     generated = ROOT / "build" / "release" / "generated" / "include"
@@ -281,6 +305,7 @@ def test_every_public_header_compiles_alone(tmp_path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.compiles
 def test_device_headers_are_cpp17_and_need_no_other_headers() -> None:
     # The compilers of kernels (nvcc at its default, NVRTC) accept them; code for the host alone is
     # conditional.
@@ -463,20 +488,6 @@ def test_the_page_of_collectives_is_the_table_of_the_code() -> None:
 SUBJECTS_SINCE = "2026-11-27T11:30:00Z"
 
 
-def subject_fault(subject: str) -> str | None:
-    """The rule for commit subjects that this one breaks."""
-    if len(subject) > 72:
-        return "more than 72 characters"
-    if not re.match(r"[A-Z][a-z]+ ", subject) or subject.endswith("."):
-        return "not a sentence that begins with a verb and has no period"
-    if re.match(
-        r"(?!Bring|Embed|Feed|Heed|Need|Speed)(The|An?|This|These|What|How|Some|All|No|Each|\w+(ing|ed|[^s]s)) ",
-        subject,
-    ):
-        return "not imperative"
-    return None
-
-
 def test_commit_subjects_are_imperative_and_short() -> None:
     log = run_quietly("git", "log", "--no-merges", "--format=%s", f"--since={SUBJECTS_SINCE}")
     if log.returncode != 0:
@@ -500,3 +511,18 @@ def test_commit_subjects_are_imperative_and_short() -> None:
 )
 def test_a_wrong_subject_is_found(subject: str, is_right: bool) -> None:
     assert (subject_fault(subject) is None) == is_right
+
+
+def test_the_hook_of_messages_checks_subjects(tmp_path: Path) -> None:
+    message, program = tmp_path / "message", [sys.executable, str(ROOT / "tests/layout/subjects.py")]
+    message.write_text("Added a test\n\nIt is needed.\n")
+    refused = run_quietly(*program, str(message))
+    assert (refused.returncode, refused.stderr) == (
+        1,
+        "The subject of the commit is not imperative: Added a test\n",
+    )
+    message.write_text("Add a test\n\nAdded because it is needed.\n")
+    assert run_quietly(*program, str(message)).returncode == 0
+    assert (
+        "entry: .venv/bin/python tests/layout/subjects.py" in (ROOT / ".pre-commit-config.yaml").read_text()
+    )
