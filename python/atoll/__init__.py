@@ -58,16 +58,16 @@ from functools import partial as _partial
 
 # Each name is imported as itself, so that type checkers treat it as exported.
 from . import _atoll as _atoll  # the first import: it raises an error where Atoll cannot be used
-from ._arrays import array as array
-from ._arrays import empty as empty
-from ._arrays import empty_like as empty_like
-from ._arrays import full as full
-from ._arrays import full_like as full_like
-from ._arrays import ones as ones
-from ._arrays import ones_like as ones_like
-from ._arrays import signal as signal
-from ._arrays import zeros as zeros
-from ._arrays import zeros_like as zeros_like
+from ._allocation import array as array
+from ._allocation import empty as empty
+from ._allocation import empty_like as empty_like
+from ._allocation import full as full
+from ._allocation import full_like as full_like
+from ._allocation import ones as ones
+from ._allocation import ones_like as ones_like
+from ._allocation import signal as signal
+from ._allocation import zeros as zeros
+from ._allocation import zeros_like as zeros_like
 from ._atoll import *  # noqa: F403
 from ._include import include_dir as include_dir
 from ._job import abort as abort

@@ -1,6 +1,6 @@
 """Types of the functions that make arrays, for type checkers: dtype and device decide what comes back.
 
-The functions themselves are in _arrays.py; many share one signature, which is here once.
+The functions themselves are in _allocation.py; many share one signature, which is here once.
 """
 
 from __future__ import annotations

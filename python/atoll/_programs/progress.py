@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Generic, TextIO, TypeVar
 
 from .. import _atoll
-from .._arrays import zeros
+from .._allocation import zeros
 
 Item = TypeVar("Item")
 _INTERVAL_S = 0.1  # between two updates of the bar, and between two messages of a PE

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _arrays, _atoll
+from .. import _allocation, _atoll
 from ..nvshmem import init_fini
 from ..nvshmem._state import STATE
 from . import device
@@ -55,7 +55,7 @@ def _everyones(x: Any) -> tuple[Any, ...]:
 
 
 def _new(shape: Any, dtype: Any) -> Any:
-    zeros: Any = _arrays.zeros
+    zeros: Any = _allocation.zeros
     return zeros(shape, dtype, device="cuda" if STATE.on_gpu else None)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _arrays, _atoll
+from .. import _allocation, _atoll
 
 _ROOM = 1 << 17
 _HEAD = struct.Struct("<HHI")  # bytes of the group's key, of the entry's key, of its value
@@ -24,8 +24,8 @@ class Board:
     """Symmetric memory, in which each PE writes entries for the others. Made collectively over all PEs."""
 
     def __init__(self) -> None:
-        self._memory: Any = _arrays.empty(_ROOM, np.uint8)
-        self._word: Any = _arrays.zeros(1, np.uint64)
+        self._memory: Any = _allocation.empty(_ROOM, np.uint8)
+        self._word: Any = _allocation.zeros(1, np.uint64)
         self._turn = 0
         self._open: list[Entries] = []
         self._lock = threading.Lock()

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _arrays, _atoll, _job
+from .. import _allocation, _atoll, _job
 from ._board import Board
 from ._engines import Engine, MessageEngine, TeamEngine
 from ._errors import NcclInvalid, Result
@@ -41,15 +41,15 @@ class World:
         limit = np.array([_room()], np.int64)
         _atoll.min_reduce(limit, limit, team=self.channel)
         size = int(limit[0]) // _PART_OF_HEAP // 4096 * 4096
-        self.memory: Any = _arrays.empty(max(size, 4096), np.uint8)
+        self.memory: Any = _allocation.empty(max(size, 4096), np.uint8)
         self.pool = Pool(len(self.memory))
-        self.words: Any = _arrays.zeros(_SIGNAL_WORDS, np.uint64, device="cuda" if self.on_gpu else None)
-        self.stage: Any = _arrays.empty(STAGE_BYTES, np.uint8, device="cuda") if self.on_gpu else None
+        self.words: Any = _allocation.zeros(_SIGNAL_WORDS, np.uint64, device="cuda" if self.on_gpu else None)
+        self.stage: Any = _allocation.empty(STAGE_BYTES, np.uint8, device="cuda") if self.on_gpu else None
         """Memory of the GPU for reductions that its groups have no form for."""
         self.board = Board() if self.on_gpu else None
         """By which the ranks of a communicator find each other's GPUs."""
         self.word_pool = Pool(_SIGNAL_WORDS, 1)
-        self._table: Any = _arrays.zeros((_MEETINGS, _atoll.n_pes() + _FIRST), np.uint64)
+        self._table: Any = _allocation.zeros((_MEETINGS, _atoll.n_pes() + _FIRST), np.uint64)
         self.address = int(self.memory.ctypes.data)
         self.here = {pe for pe in range(_atoll.n_pes()) if _atoll.WORLD.translate_pe(pe, _atoll.SHARED) >= 0}
 
@@ -159,7 +159,7 @@ def _room() -> int:
 def _gpu() -> int | None:
     """Return the number of this PE's GPU, or nothing. Collective over all PEs."""
     try:
-        first: Any = _arrays.empty(1, np.uint8, device="cuda")
+        first: Any = _allocation.empty(1, np.uint8, device="cuda")
     except _atoll.Unsupported:
         return None
     return int(first.device)

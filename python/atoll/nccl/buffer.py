@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _arrays
+from .. import _allocation
 from ..nvshmem.memory import Buffer as SymmetricBuffer
 from ._errors import NCCLError, NcclInvalid, Result, translated
 from ._lines import address_of
@@ -48,7 +48,7 @@ def allocate(nbytes: int) -> Any:
     """Return bytes that other PEs reach: of the host's pool, or of the GPU (then collective over all PEs)."""
     here = join()
     if here.on_gpu:
-        return _arrays.empty(max(nbytes, 1), np.uint8, device="cuda")[:nbytes]
+        return _allocation.empty(max(nbytes, 1), np.uint8, device="cuda")[:nbytes]
     first = here.pool.take(nbytes)
     if first is None:
         raise NCCLError(
@@ -67,7 +67,7 @@ def allocate_array(name: str, shape: Any, dtype: Any, order: str) -> Any:
     kind = np.dtype(dtype)
     here = join()
     if here.on_gpu:
-        return _arrays.empty(shape, kind, device="cuda")
+        return _allocation.empty(shape, kind, device="cuda")
     flat = allocate(math.prod(shape) * kind.itemsize).view(kind)
     return flat.reshape(shape, order=order)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _arrays, _atoll, _job
+from .. import _allocation, _atoll, _job
 from . import _modules
 from ._state import STATE, NvshmemError, NvshmemInvalid, require, translated
 from .memory import forget
@@ -196,7 +196,7 @@ def _find_memory(number: int | None) -> bool:
     if os.environ.get("NVSHMEM_HEAP_KIND", "").upper() == "SYSMEM":
         return False
     try:
-        first: Any = _arrays.empty(1, np.uint8, device="cuda")
+        first: Any = _allocation.empty(1, np.uint8, device="cuda")
     except _atoll.Unsupported as error:
         if number is None:
             return False

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _arrays, _atoll
+from .. import _allocation, _atoll
 from ._state import (
     STATE,
     Block,
@@ -108,7 +108,7 @@ def allocate(nbytes: int) -> Block:
     """Allocate zeroed bytes. Collective over all PEs."""
     require()
     device = "cuda" if STATE.on_gpu else None
-    return note(_arrays.zeros(max(int(nbytes), 1), np.uint8, device=device), BufferTypes.NORMAL)
+    return note(_allocation.zeros(max(int(nbytes), 1), np.uint8, device=device), BufferTypes.NORMAL)
 
 
 @translated

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import _arrays, _atoll
+from ... import _allocation, _atoll
 from .._state import STATE, NvshmemInvalid, address_of, block_of, bytes_of, require
 from ..memory import free_at, is_over, note, shown
 from ..nvshmem_types import BufferTypes
@@ -15,7 +15,7 @@ def allocate(function: str, shape: Any, dtype: Any, morder: str) -> Any:
     require()
     if morder not in ("C", "F"):
         raise NvshmemInvalid(f"nvshmem.core.{function}: morder is {morder!r}; pass 'C' or 'F'.")
-    zeros: Any = _arrays.zeros
+    zeros: Any = _allocation.zeros
     made = zeros(shape, dtype, morder, device="cuda" if STATE.on_gpu else None)
     note(bytes_of(made), BufferTypes.NORMAL)
     return made

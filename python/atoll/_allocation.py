@@ -183,6 +183,10 @@ def zeros(
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.3 (shmem_calloc).
+
+    Examples
+    --------
+    >>> grid = atoll.zeros((4, 8), np.float32)  # on every PE
     """
     where = _Where(device, xp, "zeros")
     return where.convert(_allocate(shape, dtype, order, align, hints, where, True, "zeros"), "zeros")
