@@ -632,9 +632,17 @@ def my_pe(team: Team | None = None) -> int:
     ------
     NotInitialized, UseAfterFree
 
+    See Also
+    --------
+    n_pes : their number
+
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.1.
+
+    Examples
+    --------
+    >>> right = (atoll.my_pe() + 1) % atoll.n_pes()
     """
 
 def n_pes(team: Team | None = None) -> int:
@@ -654,9 +662,17 @@ def n_pes(team: Team | None = None) -> int:
     ------
     NotInitialized, UseAfterFree
 
+    See Also
+    --------
+    my_pe : the number of this PE
+
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.1.
+
+    Examples
+    --------
+    >>> last = atoll.n_pes() - 1
     """
 
 def _global_exit(status: int, sentence: str) -> NoReturn:
@@ -870,9 +886,20 @@ def peer(x: Array, pe: int, *, team: Team | None = None) -> Array:
         PE pe cannot be reached by loads and stores.
     NotSymmetric, PeError, UseAfterFree
 
+    See Also
+    --------
+    get : works for every PE
+
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.3 (shmem_ptr).
+
+    Examples
+    --------
+    >>> there = atoll.peer(x, atoll.my_pe())  # another PE may be on another host
+    >>> there[0] = 5.0
+    >>> float(x[0])
+    5.0
     """
 
 @overload
@@ -989,6 +1016,13 @@ def put(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = None, t
     InvalidArgument
         dst is read-only.
 
+    See Also
+    --------
+    get : the other direction
+    put_nbi : a put that quiet completes
+    put_signal : a put that the target can wait for
+    p : a put of one element
+
     Notes
     -----
     Arrays without elements are legal and move nothing.
@@ -1024,9 +1058,19 @@ def put_nbi(dst: AnyArray, src: AnySource, pe: int, *, ctx: Context | None = Non
     NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
         As for put.
 
+    See Also
+    --------
+    put : a put that completes locally
+    quiet : completes it
+
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).
+
+    Examples
+    --------
+    >>> atoll.put_nbi(x, data, pe=right)
+    >>> atoll.quiet()  # now data may be changed
     """
 
 def get(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1060,9 +1104,19 @@ def get(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, te
     InvalidArgument
         dst is read-only.
 
+    See Also
+    --------
+    put : the other direction
+    get_nbi : a get that quiet completes
+    g : a get of one element
+
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.5 (shmem_get).
+
+    Examples
+    --------
+    >>> atoll.get(y, x, pe=right)  # y is the right PE's x
     """
 
 def get_nbi(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1086,9 +1140,19 @@ def get_nbi(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None
     NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
         As for get.
 
+    See Also
+    --------
+    get : a get that is complete on return
+    quiet : completes it
+
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).
+
+    Examples
+    --------
+    >>> atoll.get_nbi(y, x, pe=right)
+    >>> atoll.quiet()  # now y is the right PE's x
     """
 
 def p(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1123,9 +1187,18 @@ def p(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Co
     IndexError
         index is outside dst.
 
+    See Also
+    --------
+    g : the other direction
+    put : many elements
+
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.5 (shmem_p).
+
+    Examples
+    --------
+    >>> atoll.p(counter, 1, pe=right)
     """
 
 def g(src: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None) -> Any:
@@ -1159,9 +1232,18 @@ def g(src: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None =
     IndexError
         index is outside src.
 
+    See Also
+    --------
+    p : the other direction
+    get : many elements
+
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.5 (shmem_g).
+
+    Examples
+    --------
+    >>> value = atoll.g(x, right, 3)  # x[3] of the right PE
     """
 
 def fence(ctx: Context | None = None) -> None:
@@ -1176,9 +1258,19 @@ def fence(ctx: Context | None = None) -> None:
     ctx
         The Context whose operations are ordered. None: the default context.
 
+    See Also
+    --------
+    quiet : completes operations
+
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.10.
+
+    Examples
+    --------
+    >>> atoll.put(x, data, pe=right)
+    >>> atoll.fence()
+    >>> atoll.p(counter, 1, pe=right)  # arrives after the data
     """
 
 def quiet(ctx: Context | None = None) -> None:
@@ -1193,9 +1285,19 @@ def quiet(ctx: Context | None = None) -> None:
     ctx
         The Context whose operations are completed. None: the default context.
 
+    See Also
+    --------
+    fence : orders operations
+    barrier_all : completes them, and waits for all PEs
+
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.10.
+
+    Examples
+    --------
+    >>> atoll.put_nbi(x, data, pe=right)
+    >>> atoll.quiet()  # the data are in the right PE's x
     """
 
 def pe_quiet(pes: ArrayLike, ctx: Context | None = None, *, team: Team | None = None) -> None:
@@ -1578,6 +1680,10 @@ def atomic_set(dst: AnyArray, value: Value, pe: int, index: int | None = None, *
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    Examples
+    --------
+    >>> atoll.atomic_set(counter, 1, pe=0)
     """
 
 def atomic_inc(dst: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1611,6 +1717,10 @@ def atomic_inc(dst: AnyArray, pe: int, index: int | None = None, *, ctx: Context
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    Examples
+    --------
+    >>> atoll.atomic_inc(counter, pe=0)
     """
 
 def atomic_add(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1646,6 +1756,10 @@ def atomic_add(dst: AnyArray, value: Value, pe: int, index: int | None = None, *
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    Examples
+    --------
+    >>> atoll.atomic_add(counter, 1, pe=0)
     """
 
 def atomic_and(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1681,6 +1795,10 @@ def atomic_and(dst: AnyArray, value: Value, pe: int, index: int | None = None, *
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    Examples
+    --------
+    >>> atoll.atomic_and(counter, 1, pe=0)
     """
 
 def atomic_or(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1716,6 +1834,10 @@ def atomic_or(dst: AnyArray, value: Value, pe: int, index: int | None = None, *,
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    Examples
+    --------
+    >>> atoll.atomic_or(counter, 1, pe=0)
     """
 
 def atomic_xor(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1751,6 +1873,10 @@ def atomic_xor(dst: AnyArray, value: Value, pe: int, index: int | None = None, *
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    Examples
+    --------
+    >>> atoll.atomic_xor(counter, 1, pe=0)
     """
 
 def atomic_fetch(src: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> Any:
@@ -1789,6 +1915,10 @@ def atomic_fetch(src: AnyArray, pe: int, index: int | None = None, *, ctx: Conte
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    Examples
+    --------
+    >>> previous = atoll.atomic_fetch(counter, pe=0)
     """
 
 def atomic_fetch_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1864,6 +1994,10 @@ def atomic_swap(dst: AnyArray, value: Value, pe: int, index: int | None = None, 
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    Examples
+    --------
+    >>> previous = atoll.atomic_swap(counter, 1, pe=0)
     """
 
 def atomic_swap_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -1943,6 +2077,10 @@ def atomic_compare_swap(dst: AnyArray, expected: Value, value: Value, pe: int, i
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    Examples
+    --------
+    >>> previous = atoll.atomic_compare_swap(counter, 0, 1, pe=0)
     """
 
 def atomic_compare_swap_nbi(fetch: AnyArray, dst: AnyArray, expected: Value, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -2020,6 +2158,10 @@ def atomic_fetch_inc(dst: AnyArray, pe: int, index: int | None = None, *, ctx: C
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    Examples
+    --------
+    >>> previous = atoll.atomic_fetch_inc(counter, pe=0)
     """
 
 def atomic_fetch_inc_nbi(fetch: AnyArray, dst: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -2095,6 +2237,10 @@ def atomic_fetch_add(dst: AnyArray, value: Value, pe: int, index: int | None = N
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    Examples
+    --------
+    >>> previous = atoll.atomic_fetch_add(counter, 1, pe=0)
     """
 
 def atomic_fetch_add_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -2172,6 +2318,10 @@ def atomic_fetch_and(dst: AnyArray, value: Value, pe: int, index: int | None = N
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    Examples
+    --------
+    >>> previous = atoll.atomic_fetch_and(counter, 1, pe=0)
     """
 
 def atomic_fetch_and_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -2249,6 +2399,10 @@ def atomic_fetch_or(dst: AnyArray, value: Value, pe: int, index: int | None = No
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    Examples
+    --------
+    >>> previous = atoll.atomic_fetch_or(counter, 1, pe=0)
     """
 
 def atomic_fetch_or_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -2326,6 +2480,10 @@ def atomic_fetch_xor(dst: AnyArray, value: Value, pe: int, index: int | None = N
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*).
+
+    Examples
+    --------
+    >>> previous = atoll.atomic_fetch_xor(counter, 1, pe=0)
     """
 
 def atomic_fetch_xor_nbi(fetch: AnyArray, dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: Team | None = None, stream: Stream = None) -> None:
@@ -2399,6 +2557,11 @@ def put_signal(dst: AnyArray, src: AnySource, sig: AnyArray, value: int, op: Sig
     ------
     NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
         As for put.
+
+    See Also
+    --------
+    put : without a signal
+    signal_wait_until : the wait of the target
 
     Notes
     -----
@@ -2573,9 +2736,20 @@ def signal_wait_until(sig: AnyArray, cmp: CompareName, value: int, timeout: floa
         The error names the wait.
     PeDied, DtypeMismatch, NotSymmetric
 
+    See Also
+    --------
+    put_signal : data and their signal
+    wait_until : words of other dtypes
+
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).
+
+    Examples
+    --------
+    >>> atoll.put_signal(x, data, sig, 1, pe=right)
+    >>> atoll.signal_wait_until(sig, ">=", 1)  # the left PE's data is in x
+    1
     """
 
 @overload
@@ -2648,6 +2822,12 @@ def wait_until(ivar: AnyArray, cmp: CompareName, value: Value, timeout: float | 
     threads run meanwhile, and Ctrl-C interrupts the wait.
 
     Source: OpenSHMEM 1.6, section 9.12.
+
+    Examples
+    --------
+    >>> atoll.p(counter, 1, pe=right)
+    >>> atoll.wait_until(counter, ">=", 1)  # the left PE has stored it
+    1
     """
 
 @overload
@@ -3269,9 +3449,21 @@ def barrier_all(*, stream: Stream = None) -> None:
     CollectiveMismatch
         The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
 
+    See Also
+    --------
+    sync_all : completes no puts
+    barrier : the PEs of a team
+
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.11.
+
+    Examples
+    --------
+    >>> atoll.put(x, data, pe=right)
+    >>> atoll.barrier_all()
+    >>> float(x[7])  # from the left PE
+    7.0
     """
 
 def sync_all(*, stream: Stream = None) -> None:
@@ -3291,6 +3483,10 @@ def sync_all(*, stream: Stream = None) -> None:
     CollectiveMismatch
         The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
     PeDied, Timeout
+
+    See Also
+    --------
+    barrier_all : completes puts, too
 
     Notes
     -----
@@ -3316,6 +3512,15 @@ def barrier(team: Team | None = None, *, stream: Stream = None) -> None:
     PeDied, UseAfterFree, Timeout
     CollectiveMismatch
         The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
+
+    See Also
+    --------
+    barrier_all : all PEs
+    sync : completes no puts
+
+    Examples
+    --------
+    >>> atoll.barrier(atoll.SHARED)  # the PEs of this host
     """
 
 def sync(team: Team | None = None, *, stream: Stream = None) -> None:
@@ -3337,6 +3542,11 @@ def sync(team: Team | None = None, *, stream: Stream = None) -> None:
     PeDied, UseAfterFree, Timeout
     CollectiveMismatch
         The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
+
+    See Also
+    --------
+    barrier : completes puts, too
+    sync_all : all PEs
 
     Notes
     -----
@@ -3386,6 +3596,11 @@ def broadcast(dst: AnyArray, src: AnyArray, root: int = 0, *, team: Team | None 
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.11 (shmem_broadcast).
+
+    Examples
+    --------
+    >>> atoll.broadcast(np.full(3, atoll.my_pe()), root=1)
+    array([1, 1, 1])
     """
 
 @overload
@@ -3441,6 +3656,12 @@ def fcollect(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream:
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.11 (shmem_fcollect).
+
+    Examples
+    --------
+    >>> pes = atoll.fcollect([atoll.my_pe()])
+    >>> pes.ravel().tolist() == list(range(atoll.n_pes()))
+    True
     """
 
 @overload
@@ -3540,6 +3761,12 @@ def alltoall(dst: AnyArray, src: AnySource, *, team: Team | None = None, stream:
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.11 (shmem_alltoall).
+
+    Examples
+    --------
+    >>> blocks = np.full((atoll.n_pes(), 2), atoll.my_pe())
+    >>> atoll.alltoall(blocks)[1]
+    array([1, 1])
     """
 
 @overload
@@ -3631,6 +3858,10 @@ def gather(dst: AnyArray | None, src: AnyArray, root: int = 0, *, team: Team | N
     Notes
     -----
     Source: OpenSHMEM 1.6, section 9.11.
+
+    Examples
+    --------
+    >>> rows = atoll.gather(data, root=0)  # None on other PEs
     """
 
 @overload
@@ -3739,6 +3970,11 @@ def sum_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
+
+    Examples
+    --------
+    >>> bool(atoll.sum_reduce(1) == atoll.n_pes())
+    True
     """
 
 @overload
@@ -3907,6 +4143,11 @@ def max_reduce(dst: AnyArray, src: AnySource, *, team: Team | None = None, strea
     combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.
 
     Source: OpenSHMEM 1.6, section 9.11 (reductions).
+
+    Examples
+    --------
+    >>> bool(atoll.max_reduce(atoll.my_pe()) == atoll.n_pes() - 1)
+    True
     """
 
 @overload

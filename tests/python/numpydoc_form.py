@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import atoll
 from atoll import _atoll
 
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
@@ -78,6 +79,14 @@ def faults(value: Any) -> Iterator[str]:
     yield from faults_of(found, inspect.getdoc(value) or "", not inspect.isclass(value))
 
 
+def is_public(name: str) -> bool:
+    """Return whether a dotted name leads to something in `atoll`."""
+    found: Any = atoll
+    for part in name.removeprefix("atoll.").split("."):
+        found = getattr(found, part, None)
+    return found is not None
+
+
 def faults_of(found: inspect.Signature | None, text: str, is_function: bool) -> Iterator[str]:
     """Yield what a docstring lacks; without a signature it is not that of a call."""
     if not text:
@@ -88,6 +97,8 @@ def faults_of(found: inspect.Signature | None, text: str, is_function: bool) -> 
         yield f"{title!r} is no section of numpydoc"
     if "Examples" in its and ">>>" not in its["Examples"]:
         yield "Examples has no example"
+    if unknown := {name for name in entries(its.get("See Also", "")) if not is_public(name)}:
+        yield f"See Also names {', '.join(sorted(unknown))}, which atoll does not have"
     if found is None:
         return
     outside = "".join(part for title, part in its.items() if title not in ("Raises", "Examples"))

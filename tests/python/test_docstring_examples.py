@@ -40,6 +40,11 @@ def test_examples_run_on_pes(kept_job: Job, public: dict[str, Any]) -> None:
     names = [name for name in public["examples"] if name not in LAUNCHES]
     modules = {name.partition(":")[0] for name in names}
     assert {"atoll", "atoll.arrays", "atoll.fft", "atoll.logging", "atoll.sparse"} <= modules
+    most_used = (
+        "put get p g put_nbi get_nbi put_signal signal_wait_until wait_until quiet fence barrier barrier_all broadcast "
+        "fcollect alltoall gather sum_reduce max_reduce atomic_add atomic_fetch_add atomic_compare_swap peer zeros my_pe"
+    )
+    assert {f"atoll:{name}" for name in most_used.split()} <= set(names)
     for n in 2, 3:
         done = kept_job("docstring_examples.py", n, *names)
         counts = [int(count) for count in re.findall(r"examples: (\d+)", done.stdout)]
@@ -77,6 +82,11 @@ def takes_both(a: int, *more: int, by: str = "") -> int:
     ------
     ValueError
         It raises this.
+
+    See Also
+    --------
+    put : an operation
+    Team.split
     """
     return a
 
@@ -95,6 +105,7 @@ def takes_both(a: int, *more: int, by: str = "") -> int:
             "it raises an error, and has no section Raises",
         ),
         ("Raises", "Errors", "'Errors' is no section of numpydoc"),
+        ("put : an", "putt : an", "See Also names putt, which atoll does not have"),
     ],
 )
 def test_what_the_check_finds(was: str, becomes: str, fault: str | None) -> None:

@@ -467,9 +467,20 @@ Unsupported
     PE pe cannot be reached by loads and stores.
 NotSymmetric, PeError, UseAfterFree
 
+See Also
+--------
+get : works for every PE
+
 Notes
 -----
-Source: OpenSHMEM 1.6, section 9.3 (shmem_ptr).)"},
+Source: OpenSHMEM 1.6, section 9.3 (shmem_ptr).
+
+Examples
+--------
+>>> there = atoll.peer(x, atoll.my_pe())  # another PE may be on another host
+>>> there[0] = 5.0
+>>> float(x[0])
+5.0)"},
     {"global_view", entry<2, global_view_spec, global_view_body>,
      "(x: AnyArray, team: Team | None = None) -> Any\n"
      "(x: Array, team: Team | None = None) -> Array\n"

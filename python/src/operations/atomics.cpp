@@ -161,7 +161,14 @@ constexpr ConstantText<256> signature_of = [] {
     return text;
 }();
 
-std::string document_of(const Op& op, bool nbi, const char* what) {
+/// An example with one element on PE 0.
+std::string example_of(const Op& op, const std::string& name) {
+    constexpr const char* operands[] = {"", "1, ", "0, 1, "};
+    return "\n\nExamples\n--------\n>>> " + std::string(op.fetches ? "previous = " : "") + "atoll.atomic_" +
+           name + "(counter, " + operands[operands_of(op)] + "pe=0)";
+}
+
+std::string document_of(const Op& op, bool nbi, const std::string& name, const char* what) {
     const std::string target = op.code == AtomicOp::fetch && !nbi ? "src" : "dst";
     std::string text = what;
     text +=
@@ -191,7 +198,7 @@ std::string document_of(const Op& op, bool nbi, const char* what) {
            "UseAfterFree\n\n"
            "Notes\n-----\n"
            "Source: OpenSHMEM 1.6, section 9.7 (shmem_atomic_*" +
-           (nbi ? "_nbi" : "") + ").";
+           (nbi ? "_nbi" : "") + ")." + (nbi ? "" : example_of(op, name));
 }
 
 template <Op O, bool Nbi> void add(ComposedFunctions& made, const char* name, const char* what) {
@@ -203,7 +210,7 @@ template <Op O, bool Nbi> void add(ComposedFunctions& made, const char* name, co
             return entry<n, spec_of<O, Nbi>, body<O, spec_of<O, Nbi>, n>>;
     }();
     made.add({made.keep(std::string("atomic_") + name + (Nbi ? "_nbi" : "")), call, signature_of<O, Nbi>.data,
-              made.keep(document_of(O, Nbi, what))});
+              made.keep(document_of(O, Nbi, name, what))});
 }
 
 template <Op O>

@@ -322,12 +322,19 @@ const Function functions[] = {
      "\n"
      "broadcast(dst, src, root) writes it into dst, on the root too. `broadcast(src, root)` returns it as a\n"
      "new ordinary array. src has dst's shape and dtype on every PE; only the root's contents are "
-     "used." ATOLL_ROOTED_TAIL " (shmem_broadcast)."},
+     "used." ATOLL_ROOTED_TAIL " (shmem_broadcast)."
+     "\n\nExamples\n--------\n"
+     ">>> atoll.broadcast(np.full(3, atoll.my_pe()), root=1)\n"
+     "array([1, 1, 1])"},
     {"fcollect", entry<5, fcollect_spec, fcollect_body>, ATOLL_STARTED_PAIR,
      "Give every PE the src of all PEs, in PE order; src has one size on all.\n"
      "\n"
      "fcollect(dst, src) fills dst, which has n_pes times src's elements. `fcollect(src)` returns a new\n"
-     "ordinary array of shape (n_pes, *src.shape)." ATOLL_TAIL " (shmem_fcollect)."},
+     "ordinary array of shape (n_pes, *src.shape)." ATOLL_TAIL " (shmem_fcollect)."
+     "\n\nExamples\n--------\n"
+     ">>> pes = atoll.fcollect([atoll.my_pe()])\n"
+     ">>> pes.ravel().tolist() == list(range(atoll.n_pes()))\n"
+     "True"},
     {"collect", entry<4, collect_spec, collect_body>,
      "(dst: AnyArray, src: AnySource | None = None, *, team: Team | None = None, stream: Stream = None) -> "
      "Array | int | None\n"
@@ -347,7 +354,11 @@ const Function functions[] = {
      "\n"
      "src consists of n_pes equal blocks in C order, such as an array of shape (n_pes, k). `alltoall(dst, "
      "src)` fills dst, of as many elements. `alltoall(src)` returns a new ordinary array of src's "
-     "shape." ATOLL_TAIL " (shmem_alltoall)."},
+     "shape." ATOLL_TAIL " (shmem_alltoall)."
+     "\n\nExamples\n--------\n"
+     ">>> blocks = np.full((atoll.n_pes(), 2), atoll.my_pe())\n"
+     ">>> atoll.alltoall(blocks)[1]\n"
+     "array([1, 1])"},
     {"alltoalls", entry<7, alltoalls_spec, alltoalls_body>,
      "(dst: AnyArray, src: AnyArray, dst_stride: int, src_stride: int, nelems: int, *, team: Team | None = "
      "None, stream: Stream = None) -> None",
@@ -368,7 +379,9 @@ const Function functions[] = {
      "\n"
      "gather(dst, src, root) fills the root's dst, which has n_pes times src's elements. On other PEs dst\n"
      "is not used and may be None. `gather(src, root)` returns a new ordinary array of shape (n_pes,\n"
-     "*src.shape) on the root, and None elsewhere." ATOLL_ROOTED_TAIL "."},
+     "*src.shape) on the root, and None elsewhere." ATOLL_ROOTED_TAIL "."
+     "\n\nExamples\n--------\n"
+     ">>> rows = atoll.gather(data, root=0)  # None on other PEs"},
     {"scatter", entry<6, scatter_spec, scatter_body>,
      "(dst: AnyArray, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = None, "
      "blocking: bool = True) -> Array | Request | None\n"

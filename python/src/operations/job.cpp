@@ -455,9 +455,17 @@ Raises
 ------
 NotInitialized, UseAfterFree
 
+See Also
+--------
+n_pes : their number
+
 Notes
 -----
-Source: OpenSHMEM 1.6, section 9.1.)"},
+Source: OpenSHMEM 1.6, section 9.1.
+
+Examples
+--------
+>>> right = (atoll.my_pe() + 1) % atoll.n_pes())"},
     {"n_pes", entry<1, n_pes_spec, n_pes_body>, "(team: Team | None = None) -> int",
      R"(Return the number of PEs of the job, or of `team`. Local.
 
@@ -474,9 +482,17 @@ Raises
 ------
 NotInitialized, UseAfterFree
 
+See Also
+--------
+my_pe : the number of this PE
+
 Notes
 -----
-Source: OpenSHMEM 1.6, section 9.1.)"},
+Source: OpenSHMEM 1.6, section 9.1.
+
+Examples
+--------
+>>> last = atoll.n_pes() - 1)"},
     {"_global_exit", entry<2, exit_spec, exit_body>, "(status: int, sentence: str) -> NoReturn",
      "See atoll.global_exit."},
     {"_heap_use", entry<0, heap_spec, heap_body>, "() -> dict[str, int]", "See atoll.info."},

@@ -348,6 +348,8 @@ PyObject* scaled_scatter_body(const Arguments<5>& a) {
          "combined in float32 and rounded once. Arrays of a GPU are symmetric and contiguous.\n\n"         \
          "Source: OpenSHMEM 1.6, section 9.11 (reductions)."
 
+#define ATOLL_EXAMPLE(text) "\n\nExamples\n--------\n>>> " text
+
 template <ReduceOp O> constexpr Function reduction(const char* name, const char* doc) {
     return {name, entry<5, reduce_spec<O>, reduce_body<O>>, ATOLL_STARTED_SIGNATURE, doc};
 }
@@ -357,13 +359,16 @@ template <ReduceOp O> constexpr Function reduction(const char* name, const char*
 #define ATOLL_ORDERED_TYPES "integers, float16, float32, float64 or long double (on a GPU bfloat16, too)"
 
 const Function functions[] = {
-    reduction<ReduceOp::sum>("sum_reduce", ATOLL_REDUCE_DOC("Sum over PEs, on every PE.", ATOLL_SUM_TYPES)),
+    reduction<ReduceOp::sum>("sum_reduce",
+                             ATOLL_REDUCE_DOC("Sum over PEs, on every PE.", ATOLL_SUM_TYPES)
+                                 ATOLL_EXAMPLE("bool(atoll.sum_reduce(1) == atoll.n_pes())\nTrue")),
     reduction<ReduceOp::prod>("prod_reduce",
                               ATOLL_REDUCE_DOC("Product over PEs, on every PE.", ATOLL_SUM_TYPES)),
     reduction<ReduceOp::min>("min_reduce",
                              ATOLL_REDUCE_DOC("Minimum over PEs, on every PE.", ATOLL_ORDERED_TYPES)),
-    reduction<ReduceOp::max>("max_reduce",
-                             ATOLL_REDUCE_DOC("Maximum over PEs, on every PE.", ATOLL_ORDERED_TYPES)),
+    reduction<ReduceOp::max>(
+        "max_reduce", ATOLL_REDUCE_DOC("Maximum over PEs, on every PE.", ATOLL_ORDERED_TYPES)
+                          ATOLL_EXAMPLE("bool(atoll.max_reduce(atoll.my_pe()) == atoll.n_pes() - 1)\nTrue")),
     reduction<ReduceOp::avg>(
         "avg_reduce", ATOLL_REDUCE_DOC("Average over PEs, on every PE: the sum, divided by their number. "
                                        "An extension.",

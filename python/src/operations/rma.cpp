@@ -215,6 +215,13 @@ NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialize
 InvalidArgument
     dst is read-only.
 
+See Also
+--------
+get : the other direction
+put_nbi : a put that quiet completes
+put_signal : a put that the target can wait for
+p : a put of one element
+
 Notes
 -----
 Arrays without elements are legal and move nothing.
@@ -240,9 +247,19 @@ Raises
 NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
     As for put.
 
+See Also
+--------
+put : a put that completes locally
+quiet : completes it
+
 Notes
 -----
-Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).)"},
+Source: OpenSHMEM 1.6, section 9.6 (shmem_put_nbi).
+
+Examples
+--------
+>>> atoll.put_nbi(x, data, pe=right)
+>>> atoll.quiet()  # now data may be changed)"},
     {"get", entry<6, get_spec, get_body<get_spec, true>>, ATOLL_FETCH,
      R"(Copy src of PE pe into the local array dst.
 
@@ -266,9 +283,19 @@ NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialize
 InvalidArgument
     dst is read-only.
 
+See Also
+--------
+put : the other direction
+get_nbi : a get that quiet completes
+g : a get of one element
+
 Notes
 -----
-Source: OpenSHMEM 1.6, section 9.5 (shmem_get).)"},
+Source: OpenSHMEM 1.6, section 9.5 (shmem_get).
+
+Examples
+--------
+>>> atoll.get(y, x, pe=right)  # y is the right PE's x)"},
     {"get_nbi", entry<6, get_nbi_spec, get_body<get_nbi_spec, false>>, ATOLL_FETCH,
      R"(Like get, but the data are in dst only after quiet(). Local.
 
@@ -282,9 +309,19 @@ Raises
 NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
     As for get.
 
+See Also
+--------
+get : a get that is complete on return
+quiet : completes it
+
 Notes
 -----
-Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).)"},
+Source: OpenSHMEM 1.6, section 9.6 (shmem_get_nbi).
+
+Examples
+--------
+>>> atoll.get_nbi(y, x, pe=right)
+>>> atoll.quiet()  # now y is the right PE's x)"},
     {"p", entry<7, p_spec, p_body>,
      "(dst: AnyArray, value: Value, pe: int, index: int | None = None, *, ctx: Context | None = None, team: "
      "Team | None = None, stream: Stream = None) -> None",
@@ -311,9 +348,18 @@ NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialize
 IndexError
     index is outside dst.
 
+See Also
+--------
+g : the other direction
+put : many elements
+
 Notes
 -----
-Source: OpenSHMEM 1.6, section 9.5 (shmem_p).)"},
+Source: OpenSHMEM 1.6, section 9.5 (shmem_p).
+
+Examples
+--------
+>>> atoll.p(counter, 1, pe=right))"},
     {"g", entry<5, g_spec, g_body>,
      "(src: AnyArray, pe: int, index: int | None = None, *, ctx: Context | None = None, "
      "team: Team | None = None) -> Any",
@@ -342,9 +388,18 @@ NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialize
 IndexError
     index is outside src.
 
+See Also
+--------
+p : the other direction
+get : many elements
+
 Notes
 -----
-Source: OpenSHMEM 1.6, section 9.5 (shmem_g).)"},
+Source: OpenSHMEM 1.6, section 9.5 (shmem_g).
+
+Examples
+--------
+>>> value = atoll.g(x, right, 3)  # x[3] of the right PE)"},
     {"fence", entry<1, fence_spec, fence_body>, "(ctx: Context | None = None) -> None",
      R"(Order puts: those to a PE after the fence are delivered after those to that PE before it.
 
@@ -356,9 +411,19 @@ Parameters
 ctx
     The Context whose operations are ordered. None: the default context.
 
+See Also
+--------
+quiet : completes operations
+
 Notes
 -----
-Source: OpenSHMEM 1.6, section 9.10.)"},
+Source: OpenSHMEM 1.6, section 9.10.
+
+Examples
+--------
+>>> atoll.put(x, data, pe=right)
+>>> atoll.fence()
+>>> atoll.p(counter, 1, pe=right)  # arrives after the data)"},
     {"quiet", entry<1, quiet_spec, quiet_body>, "(ctx: Context | None = None) -> None",
      R"(Wait until all operations of this PE are complete and visible to every PE.
 
@@ -370,9 +435,19 @@ Parameters
 ctx
     The Context whose operations are completed. None: the default context.
 
+See Also
+--------
+fence : orders operations
+barrier_all : completes them, and waits for all PEs
+
 Notes
 -----
-Source: OpenSHMEM 1.6, section 9.10.)"},
+Source: OpenSHMEM 1.6, section 9.10.
+
+Examples
+--------
+>>> atoll.put_nbi(x, data, pe=right)
+>>> atoll.quiet()  # the data are in the right PE's x)"},
     {"pe_quiet", entry<3, pe_quiet_spec, pe_quiet_body>,
      "(pes: ArrayLike, ctx: Context | None = None, *, team: Team | None = None) -> None",
      R"(Like quiet(), for the operations to some PEs only.

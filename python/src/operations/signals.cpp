@@ -236,6 +236,11 @@ Raises
 NotSymmetric, ShapeMismatch, DtypeMismatch, PeError, UseAfterFree, NotInitialized, InvalidArgument
     As for put.
 
+See Also
+--------
+put : without a signal
+signal_wait_until : the wait of the target
+
 Notes
 -----
 Source: OpenSHMEM 1.6, section 9.8 (shmem_put_signal).
@@ -368,9 +373,20 @@ Timeout
     The error names the wait.
 PeDied, DtypeMismatch, NotSymmetric
 
+See Also
+--------
+put_signal : data and their signal
+wait_until : words of other dtypes
+
 Notes
 -----
-Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).)"},
+Source: OpenSHMEM 1.6, section 9.12 (shmem_signal_wait_until).
+
+Examples
+--------
+>>> atoll.put_signal(x, data, sig, 1, pe=right)
+>>> atoll.signal_wait_until(sig, ">=", 1)  # the left PE's data is in x
+1)"},
     {"signal_consume", entry<4, consume_spec, consume_body>,
      "(sig: AnyArray, n: int, index: int | None = None, stream: Stream = None) -> None",
      R"(Wait until this PE's own signal word is at least n, then subtract n.

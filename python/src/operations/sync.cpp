@@ -36,9 +36,21 @@ Timeout
 CollectiveMismatch
     The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
 
+See Also
+--------
+sync_all : completes no puts
+barrier : the PEs of a team
+
 Notes
 -----
-Source: OpenSHMEM 1.6, section 9.11.)"},
+Source: OpenSHMEM 1.6, section 9.11.
+
+Examples
+--------
+>>> atoll.put(x, data, pe=right)
+>>> atoll.barrier_all()
+>>> float(x[7])  # from the left PE
+7.0)"},
     {"sync_all", entry<1, sync_all_spec, meet<sync_all_spec, 0, false, 1>>,
      "(*, stream: Stream = None) -> None",
      R"(Wait until all PEs have called it; completes no puts.
@@ -50,6 +62,10 @@ Raises
 CollectiveMismatch
     The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
 PeDied, Timeout
+
+See Also
+--------
+barrier_all : completes puts, too
 
 Notes
 -----
@@ -69,7 +85,16 @@ Raises
 ------
 PeDied, UseAfterFree, Timeout
 CollectiveMismatch
-    The PEs' calls differ; they are compared unless ATOLL_CHECK=none.)"},
+    The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
+
+See Also
+--------
+barrier_all : all PEs
+sync : completes no puts
+
+Examples
+--------
+>>> atoll.barrier(atoll.SHARED)  # the PEs of this host)"},
     {"sync", entry<2, sync_spec, meet<sync_spec, 1, false, 2>>,
      "(team: Team | None = None, *, stream: Stream = None) -> None",
      R"(Wait until all PEs of a team have called it; completes no puts.
@@ -86,6 +111,11 @@ Raises
 PeDied, UseAfterFree, Timeout
 CollectiveMismatch
     The PEs' calls differ; they are compared unless ATOLL_CHECK=none.
+
+See Also
+--------
+barrier : completes puts, too
+sync_all : all PEs
 
 Notes
 -----

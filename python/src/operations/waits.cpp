@@ -400,7 +400,10 @@ void register_waits(PyObject* module) {
          made.keep(
              std::string("Wait until `ivar[index] cmp value` is true on this PE; return the value found.") +
              parameters + word_doc + compare_doc + value_doc + timeout_doc + index_doc +
-             returns_doc("int", "The value found. On a stream None.") + wait_tail)});
+             returns_doc("int", "The value found. On a stream None.") + wait_tail +
+             "\n\nExamples\n--------\n"
+             ">>> atoll.p(counter, 1, pe=right)\n"
+             ">>> atoll.wait_until(counter, \">=\", 1)  # the left PE has stored it\n1")});
     made.add(
         {"test", entry<6, test_spec, test_body>,
          "(ivar: AnyArray, cmp: CompareName, value: Value, index: int | None = None, *, out: AnyArray | None "
