@@ -438,6 +438,18 @@ def test_near_or_far_is_decided_in_one_file() -> None:
     assert found == DECIDE_ROUTES, f"call a function of src/core/context/route.hpp: {found ^ DECIDE_ROUTES}"
 
 
+def test_fronts_ask_one_file_whether_a_pe_is_near() -> None:
+    """Python's calls take addresses from near_address.hpp, which are null for far PEs."""
+    asks = re.compile(r"(?:\.|->)(?:is_near|near_at)\(|\bfar\(\)\.has\(|\.has_window_to\(")
+    found = {
+        name_of(file)
+        for file in tracked(".cpp", ".hpp")
+        if layer_of(file) in ("python", "shmem", "cli", "nvshmem")
+        if asks.search(file.read_text())
+    }
+    assert found == {"python/src/arrays/near_address.hpp"}
+
+
 def test_one_file_compares_slots() -> None:
     """A far PE has no slot. All other code asks `Slot::is_near`."""
     slot = (

@@ -21,7 +21,7 @@ atl::detail::Measured measure_move(const Context& ctx, const char* operation, st
 
 void put_elsewhere(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe, bool blocking) {
     // A move to a near PE comes here only while moves are counted.
-    char* const there = ctx.window().counts ? ctx.window().near_at(dst, ctx.map().slot(pe)) : nullptr;
+    char* const there = ctx.window().counts ? unchecked_address(ctx, dst, pe) : nullptr;
     if (there == nullptr) return ctx.put_bytes(dst, src, bytes, pe, blocking);
     atl::detail::Measured measured = measure_move(ctx, blocking ? "put" : "put_nbi", bytes, pe);
     measured.set_subject(dst);
@@ -30,7 +30,7 @@ void put_elsewhere(const Context& ctx, char* dst, const char* src, std::size_t b
 }
 
 void get_elsewhere(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe, bool blocking) {
-    const char* const there = ctx.window().counts ? ctx.window().near_at(src, ctx.map().slot(pe)) : nullptr;
+    const char* const there = ctx.window().counts ? unchecked_address(ctx, src, pe) : nullptr;
     if (there == nullptr) return ctx.get_bytes(dst, src, bytes, pe, blocking);
     atl::detail::Measured measured = measure_move(ctx, blocking ? "get" : "get_nbi", bytes, pe);
     measured.set_subject(src);
@@ -53,7 +53,7 @@ void move_strided(const Context& ctx, const FarTransfer& t, const Extent& extent
     if (extent.bytes == 0) return ctx.check_pe(t.pe);
     atl::detail::Measured measured = measure_move(ctx, t.put ? "put" : "get", bytes_of(t), t.pe);
     measured.set_subject(t.far);
-    char* const far = ctx.window().near_at(t.far, ctx.route(extent.low, extent.bytes, t.pe));
+    char* const far = near_address(ctx, t.far, extent.low, extent.bytes, t.pe);
     if (far == nullptr) return move_far(ctx, t);
     copy_to_or_from(far, t);
 }

@@ -4,6 +4,7 @@
 #include "atoll/detail/measured.hpp"
 
 #include "arrays/array_arguments.hpp"
+#include "arrays/near_address.hpp"
 #include "arrays/strided.hpp"
 
 namespace atl::python {
@@ -32,18 +33,16 @@ inline void copy_bytes(char* dst, const char* src, std::size_t bytes) {
 inline void put_contiguous(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe,
                            bool blocking = true) {
     if (bytes == 0) return ctx.check_pe(pe);
-    const atl::detail::Slot slot = ctx.route_counted(dst, bytes, pe);
-    if (slot.is_near()) [[likely]]
-        copy_bytes(ctx.window().at(dst, slot), src, bytes);
+    if (char* const there = address_of_move(ctx, dst, bytes, pe)) [[likely]]
+        copy_bytes(there, src, bytes);
     else
         put_elsewhere(ctx, dst, src, bytes, pe, blocking);
 }
 inline void get_contiguous(const Context& ctx, char* dst, const char* src, std::size_t bytes, int pe,
                            bool blocking = true) {
     if (bytes == 0) return ctx.check_pe(pe);
-    const atl::detail::Slot slot = ctx.route_counted(src, bytes, pe);
-    if (slot.is_near()) [[likely]]
-        copy_bytes(dst, ctx.window().at(src, slot), bytes);
+    if (const char* const there = address_of_move(ctx, src, bytes, pe)) [[likely]]
+        copy_bytes(dst, there, bytes);
     else
         get_elsewhere(ctx, dst, src, bytes, pe, blocking);
 }

@@ -1,4 +1,5 @@
 // Allocates and frees symmetric arrays, and makes views of other PEs' copies.
+#include "arrays/near_address.hpp"
 #include "calls/names.hpp"
 #include "calls/registry.hpp"
 #include "core/job/allocation_call.hpp"
@@ -256,15 +257,15 @@ PyObject* peer_body(const Arguments<3>& a) {
     const int pe = pe_of(peer_spec, a[1]);
     check_place(peer_spec, "x", extent.low, ctx, pe);
     if (on_device(array)) return peer_on_device(ctx, array, extent, pe, a.adopted.library).release();
-    const atl::detail::Slot slot = ctx.route(extent.low, extent.bytes, pe);
-    if (!slot.is_near()) fail_unreachable(peer_spec, pe);
+    char* const there = near_address(ctx, extent.low, extent.bytes, pe);
+    if (there == nullptr) fail_unreachable(peer_spec, pe);
     Block* block = block_of(array);
     if (block == nullptr)
         fail(ErrorCode::not_symmetric,
              "peer(): x has lost its owner on the way; pass the array that was allocated.");
-    const Ref owner = make_remote_block(block, ctx.window().at(extent.low, slot), extent.bytes);
+    const Ref owner = make_remote_block(block, there, extent.bytes);
     return array_over(PyArray_DESCR(array), PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array),
-                      ctx.window().at(PyArray_BYTES(array), slot), owner.get())
+                      there + (PyArray_BYTES(array) - extent.low), owner.get())
         .release();
 }
 
@@ -278,11 +279,10 @@ PyObject* peer_body(const Arguments<3>& a) {
 std::ptrdiff_t team_stride(const Context& ctx) {
     std::ptrdiff_t stride = 0;
     for (int pe = 0; pe < ctx.n_pes(); ++pe) {
-        const atl::detail::Slot slot = ctx.map().slot(pe);
-        if (!slot.is_near()) fail_unreachable(global_view_spec, pe);
+        if (!is_near(ctx, pe)) fail_unreachable(global_view_spec, pe);
         if (pe == 0) continue;
         const std::ptrdiff_t step =
-            ctx.window().distance(slot) - ctx.window().distance(ctx.map().slot(pe - 1));
+            ctx.window().distance(ctx.map().slot(pe)) - ctx.window().distance(ctx.map().slot(pe - 1));
         if (pe > 1 && step != stride) fail_uneven();
         stride = step;
     }

@@ -1,4 +1,5 @@
 // Atomic operations on one element of a symmetric array.
+#include "arrays/near_address.hpp"
 #include "calls/registry.hpp"
 #include "gpu/stream_cache.hpp"
 #include "operations/notes.hpp"
@@ -36,11 +37,15 @@ constexpr Op op_xor{AtomicOp::bit_xor, Operand::value, false, true};
 constexpr Op op_fetch_xor{AtomicOp::fetch_xor, Operand::value, true, true};
 
 template <Op O, class T> T apply(const Context& ctx, T* element, T value, T compare, int pe) {
-    const atl::detail::Slot slot = ctx.route_any(element, sizeof(T), pe);
-    if (!atl::detail::aligned_to(element, sizeof(T))) [[unlikely]]
-        atl::detail::throw_misaligned(element, sizeof(T));
-    if (slot.is_near()) [[likely]]
-        return atl::detail::atomic_apply(O.code, ctx.window().at(element, slot), value, compare);
+    const auto check_aligned = [&] {
+        if (!atl::detail::aligned_to(element, sizeof(T))) [[unlikely]]
+            atl::detail::throw_misaligned(element, sizeof(T));
+    };
+    if (T* const there = address_of_any(ctx, element, sizeof(T), pe)) [[likely]] {
+        check_aligned();
+        return atl::detail::atomic_apply(O.code, there, value, compare);
+    }
+    check_aligned();
     const auto word = ctx.atomic_erased(O.code, dtype<T>, element, atl::detail::to_word(value),
                                         atl::detail::to_word(compare), pe);
     return atl::detail::from_word<T>(static_cast<atl::detail::Word<T>>(word));

@@ -52,10 +52,9 @@ Blocks blocks_of(const Context& ctx, PyArrayObject* dst, const npy_int64* bounds
              n_pes + 1, static_cast<long long>(room));
     Blocks made{ctx, PyArray_BYTES(dst), static_cast<npy_int64>(item_bytes(dst)), {}, {}};
     for (std::size_t pe = 0; pe < n_pes; ++pe) {
-        const atl::detail::Slot slot = ctx.map().slot(static_cast<int>(pe));
+        char* const there = unchecked_address(ctx, made.data, static_cast<int>(pe));
         made.ends.push_back(bounds[pe + 1]);
-        made.origins.push_back(
-            slot.is_near() ? made.data + ctx.window().distance(slot) - bounds[pe] * made.item : nullptr);
+        made.origins.push_back(there != nullptr ? there - bounds[pe] * made.item : nullptr);
     }
     return made;
 }

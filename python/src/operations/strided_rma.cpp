@@ -91,8 +91,7 @@ void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout 
     atl::detail::Measured measured =
         measure_move(ctx, Put ? "iput" : "iget", static_cast<std::size_t>(dims[0] * dims[1] * item), pe);
     measured.set_subject(data);
-    if (char* remote =
-            ctx.window().near_at(data, ctx.route(data, static_cast<std::size_t>(layout.span() * item), pe))) {
+    if (char* remote = near_address(ctx, data, static_cast<std::size_t>(layout.span() * item), pe)) {
         ReleaseGil released(static_cast<std::size_t>(dims[0] * dims[1] * item) >= release_gil_bytes);
         copy_strided(Put ? remote : near, to, Put ? near : remote, from, dims, 2,
                      static_cast<std::size_t>(item));

@@ -1,4 +1,5 @@
 // atoll.Team.
+#include "arrays/near_address.hpp"
 #include "calls/registry.hpp"
 #include "gpu/device.hpp"
 
@@ -121,7 +122,7 @@ void leave(PyTeam& team, nb::args args) {
 
 void check_in_window(const char* function, const Team& team) {
     for (int pe = 0; pe < team.n_pes(); ++pe)
-        if (!team.context().map().slot(pe).is_near())
+        if (!is_near(team.context(), pe))
             fail(ErrorCode::unsupported,
                  "%s(): PE %d of the team is on another host (or ATOLL_TRANSPORT hides it). Kernels of "
                  "Numba, Triton and CuTe do not reach it, nor do strides. Take CUDA C++ (atoll.cupy, "

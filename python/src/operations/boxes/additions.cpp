@@ -1,5 +1,6 @@
 // Additions to boxes on hosts, the quick form of `accumulate`.
 #include "arrays/additions.hpp"
+#include "arrays/near_address.hpp"
 #include "core/job/job_state.hpp"
 #include "operations/boxes/parts.hpp"
 
@@ -9,8 +10,8 @@ namespace {
 /// True if every PE of the team shares memory with this one. Then all of them see the words of update locks.
 bool all_near(const Context& ctx) noexcept {
     for (int pe = 0; ctx.map().table != nullptr && pe < ctx.map().n_pes; ++pe)
-        if (!ctx.map().slot(pe).is_near()) return false;
-    return ctx.map().slot(ctx.my_pe()).is_near();
+        if (!is_near(ctx, pe)) return false;
+    return is_near(ctx, ctx.my_pe());
 }
 
 /// Adds values of `items` T an element to a box. False if an owner's memory is not mapped here; then nothing
@@ -22,10 +23,10 @@ template <class T> bool add_to_box(const Parts& parts, const Box& box, const Nea
     core::UpdateWord* const word = parts.adds_plainly && all_near(ctx)
                                        ? core::update_word(ctx.job().arena().updates(), parts.block->serial)
                                        : nullptr;
-    bool is_near = reinterpret_cast<std::uintptr_t>(PyArray_BYTES(block)) % sizeof(T) == 0;
+    bool is_mapped = reinterpret_cast<std::uintptr_t>(PyArray_BYTES(block)) % sizeof(T) == 0;
     for_each_owner(parts.axes, box,
-                   [&](int pe, const BoxShare*) { is_near = is_near && ctx.map().slot(pe).is_near(); });
-    if (!is_near) return false;
+                   [&](int pe, const BoxShare*) { is_mapped = is_mapped && is_near(ctx, pe); });
+    if (!is_mapped) return false;
     for_each_owner(parts.axes, box, [&](int pe, const BoxShare* shares) {
         const Portion portion(block, box, near, shares);
         Addition all{nullptr, portion.here, {}, {}, {}, box.nd};
@@ -38,12 +39,11 @@ template <class T> bool add_to_box(const Parts& parts, const Box& box, const Nea
             ++all.nd;
         }
         const auto n = static_cast<std::size_t>(all.size());
-        const atl::detail::Slot slot = ctx.route(portion.own, portion.span, pe);
+        all.there = near_address(ctx, portion.own, portion.span, pe);
         const atl::detail::Measured measured{ctx.job(), ctx.window().counts,
                                              atl::detail::Measured::Kind::call, "add_at", n * sizeof(T)};
-        all.there = ctx.window().at(portion.own, slot);
         ReleaseGil released(n >= releases_gil_from);
-        add<T>(ctx.job(), word == nullptr ? nullptr : ctx.window().heap_at(word, slot), all);
+        add<T>(ctx.job(), word == nullptr ? nullptr : ctx.window().heap_at(word, ctx.map().slot(pe)), all);
     });
     return true;
 }

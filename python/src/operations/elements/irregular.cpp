@@ -74,9 +74,8 @@ void for_each(const Scattered& s, Window&& window, Routed&& routed) {
     const auto& w = s.ctx.window();
     const auto& map = s.ctx.map();
     const auto one = [&](std::size_t i, char* element, int pe) {
-        const atl::detail::Slot slot = map.slot(pe);
-        if (slot.is_near()) [[likely]]
-            window(i, reinterpret_cast<T*>(w.at(element, slot)));
+        if (char* const there = unchecked_address(s.ctx, element, pe)) [[likely]]
+            window(i, reinterpret_cast<T*>(there));
         else
             routed(i, reinterpret_cast<T*>(element), pe);
     };
