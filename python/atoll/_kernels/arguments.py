@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -55,6 +57,13 @@ def gpu_of(argument: Any) -> int | None:
     for name in ("index", "id"):  # PyTorch's name, CuPy's name
         gpu = getattr(gpu, name, gpu)
     return gpu if isinstance(gpu, int) else None
+
+
+def on_gpu_of_tensors(arguments: Iterable[Any]) -> AbstractContextManager[Any]:
+    """Return a context in which the GPU of the first tensor of PyTorch is current, as it may be another than GPU 0."""
+    torch: Any = importlib.import_module("torch")
+    gpu = next((x.get_device() for x in arguments if isinstance(x, torch.Tensor)), -1)
+    return nullcontext() if gpu in (-1, torch.cuda.current_device()) else torch.cuda.device(gpu)
 
 
 def team_for(memory: str, name: str, argument: Any) -> Any:

@@ -5,12 +5,12 @@ run at once.
 # mypy: ignore-errors
 from __future__ import annotations
 
-import contextlib
 import inspect
 import math
 import os
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ import triton
 from triton.errors import TritonError
 
 from .. import _atoll
-from .._kernels.arguments import check_argument, check_cooperative
+from .._kernels.arguments import check_argument, check_cooperative, on_gpu_of_tensors
 from .._kernels.resident import current_gpu, most_blocks, whole_blocks
 
 THREADS_OF_WARP = 32
@@ -27,11 +27,8 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 
 def _constants(function: Any) -> set[Any]:
     """Return the parameters that are tl.constexpr, by number and by name."""
-    found: set[Any] = set()
-    for number, (name, parameter) in enumerate(inspect.signature(function).parameters.items(), 1):
-        if "constexpr" in str(parameter.annotation):
-            found |= {number, name}
-    return found
+    parameters = enumerate(inspect.signature(function).parameters.values(), 1)
+    return {key for number, x in parameters if "constexpr" in str(x.annotation) for key in (number, x.name)}
 
 
 def _check(name: str, constants: set[Any], arguments: dict[Any, Any]) -> None:
@@ -93,16 +90,6 @@ def _in_short(made: Any, error: Exception, arguments: dict[Any, Any] | None = No
     return TypeError(f"{made.fn.__name__}: {said[-1]}{place}")
 
 
-def _on_their_gpu(arguments: tuple[Any, ...]) -> Any:
-    """Return a context in which the GPU of the first tensor is the current one, as it may be another than GPU 0."""
-    if INTERPRETED:
-        return contextlib.nullcontext()
-    import torch
-
-    gpu = next((x.get_device() for x in arguments if isinstance(x, torch.Tensor)), -1)
-    return contextlib.nullcontext() if gpu in (-1, torch.cuda.current_device()) else torch.cuda.device(gpu)
-
-
 def named(made: Any) -> Any:
     """Change the kernel so that its launches check their arguments and are noted, for errors that name it.
 
@@ -117,7 +104,7 @@ def named(made: Any) -> Any:
         try:
             arguments = tuple(map(_as_argument, arguments))
             keywords = {key: _as_argument(x) for key, x in keywords.items()}
-            with _on_their_gpu(arguments):
+            with nullcontext() if INTERPRETED else on_gpu_of_tensors(arguments):
                 if keywords.get("launch_cooperative_grid") and not warmup and not INTERPRETED:
                     _check_resident(made, start, grid, arguments, keywords)
                 compiled = start(*arguments, grid=grid, warmup=warmup, **keywords)
