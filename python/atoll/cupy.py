@@ -190,7 +190,7 @@ def launch(
 
 
 def _gpu_of_arrays(cupy: Any, arguments: tuple[Any, ...]) -> int | None:
-    """Return the number of the GPU of the first array among the arguments; None if there is none."""
+    """Return the number of the GPU of the first array among the arguments; None if they contain no array."""
     for argument in arguments:
         if isinstance(argument, cupy.ndarray):
             return int(argument.data.device_id)

@@ -125,7 +125,7 @@ TEST(UniqueId, OfOnePe) {
     EXPECT_EQ(exercise(*create_unique_id(quick_settings(), get_unique_id(), 0, 1)), "100 ");
 }
 
-TEST(UniqueId, ThatIsNoneIsRefused) {
+TEST(UniqueId, InvalidTextIsRefused) {
     for (const std::string& id : {std::string("hello"), get_unique_id() + "0", std::string(300, 'a')})
         EXPECT_THROW(create_unique_id(quick_settings(), id, 0, 1), Error) << id;
 }

@@ -74,7 +74,7 @@ TEST(Death, OfAnyPeReachesThoseThatWait) {
     }
 }
 
-TEST(Death, EndsThoseThatComputeForEver) {
+TEST(Death, EndsPesInEndlessComputation) {
     for (const int victim : {0, 1}) {
         const std::string id = get_unique_id();
         const auto outcomes = run_forked(3, [&](int pe) -> std::string {

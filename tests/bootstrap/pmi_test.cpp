@@ -243,7 +243,7 @@ TEST(Pmi, AnotherVersionIsNoAgreement) {
              [](PmiSocket socket) { EXPECT_FALSE(socket.agree_on(2, 0)); });
 }
 
-TEST(Pmi, TroubleIsSaid) {
+TEST(Pmi, FaultsAreReported) {
     const auto version2 = [](PmiSocket socket) { const Pmi2Client client(std::move(socket), ""); };
     const auto speaks = [](const std::string& answer) {
         return [=](int fd) { PmiLauncher::say(fd, answer); };

@@ -24,7 +24,7 @@ TEST(Wire, ValuesComeBack) {
     }
 }
 
-TEST(Wire, WhatAllOfAHostSayCostsOnceAHost) {
+TEST(Wire, ValuesEqualOnAHostAreSentOncePerHost) {
     const std::string first(300, 'a'), second(300, 'b');
     Values blocks(1000, first), in_turn;
     blocks.insert(blocks.end(), 1000, second);
@@ -34,7 +34,7 @@ TEST(Wire, WhatAllOfAHostSayCostsOnceAHost) {
     EXPECT_EQ(unpack(pack(in_turn), 2000), in_turn);
 }
 
-TEST(Wire, WhatAPeDoesComesBackAsItWas) {
+TEST(Wire, StatesOfPesAreUnpackedUnchanged) {
     common::PeDoing waits = common::of_state(common::PeState::running, "barrier of team 2, for PE 3");
     waits.waits = true;
     waits.seconds = 1.5;

@@ -124,7 +124,7 @@ def test_man_shows_a_page_without_warnings():
 
 
 @pytest.mark.parametrize("name", ["Heat", "2d", "a-b", "atoll", "numpy", "übung", "class", "queue", "test"])
-def test_names_that_are_no_module_are_refused(atoll, tmp_path, name):
+def test_names_that_are_not_modules_are_refused(atoll, tmp_path, name):
     result = atoll("new", name, cwd=tmp_path)
     assert result.returncode == 2 and f'"{name}"' in result.stderr
     assert not list(tmp_path.iterdir())

@@ -50,7 +50,7 @@ def test_another_release_is_named(make_hosts: MakeHosts, pe: str, tmp_path: Path
         assert f"runs Atoll {theirs.decode()}, PE 0 runs {ours.decode()}" in done.err, done.text
 
 
-def test_an_address_that_nobody_has(make_hosts: MakeHosts, pe: str) -> None:
+def test_an_address_without_a_host(make_hosts: MakeHosts, pe: str) -> None:
     environment = {**PLACE, "MASTER_ADDR": "10.77.0.99", "ATOLL_INIT_TIMEOUT": "2"}
     first, second = (each.wait() for each in make_hosts(2).torchrun([0, 1], [pe], environment))
     assert first.status == 4 and "RANK 0 must run on the host that MASTER_ADDR names" in first.err, first.text
@@ -83,7 +83,7 @@ def built(program: str) -> str:
         ("UCX_TLS=rc", "UCX_TLS must name a way between hosts"),
     ],
 )
-def test_what_one_host_lacks_is_named_on_all(make_hosts: MakeHosts, variable: str, said: str) -> None:
+def test_a_deficiency_of_one_host_is_named_on_all(make_hosts: MakeHosts, variable: str, said: str) -> None:
     script = ON_N1 % (variable, built("multi/signals"))
     done = over_hosts(make_hosts(2), "n0:1,n1:1", "sh", "-c", script, UCX_TLS="tcp,self")
     assert done.status not in (0, 124), done.text
@@ -183,7 +183,7 @@ raise RuntimeError("on purpose")
 """
 
 
-def test_what_comes_after_a_collective_has_ended_by_an_error(make_hosts: MakeHosts, tmp_path: Path) -> None:
+def test_answers_after_a_collective_has_failed(make_hosts: MakeHosts, tmp_path: Path) -> None:
     """The first PE ends by an exception; the others' collectives throw while answers to them are in flight."""
     pytest.importorskip("atoll", reason="the package is not installed: scripts/install.sh")
     program = tmp_path / "ends.py"
@@ -196,7 +196,7 @@ def test_what_comes_after_a_collective_has_ended_by_an_error(make_hosts: MakeHos
         hosts.close()
 
 
-def test_a_launcher_that_was_asked_for_and_is_none(make_hosts: MakeHosts, pe: str) -> None:
+def test_a_requested_launcher_that_is_absent(make_hosts: MakeHosts, pe: str) -> None:
     hosts = make_hosts(1)
     for bootstrap, needs in (
         ("pmix", "needs PMIX_NAMESPACE and PMIX_RANK, as srun --mpi=pmix"),

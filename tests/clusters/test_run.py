@@ -89,7 +89,7 @@ def test_a_status_is_the_jobs(make_hosts: MakeHosts) -> None:
     assert done.status == 7 and "host n1 (PE 1) ended with status 7" in done.err, done.text
 
 
-def test_a_host_that_is_none(make_hosts: MakeHosts, pe: str) -> None:
+def test_an_unknown_host(make_hosts: MakeHosts, pe: str) -> None:
     done = run(make_hosts(2), "--hosts", "n0:2,nowhere:3", pe)
     assert done.status == 255 and "host nowhere (PE 2-4)" in done.err and "could not reach it" in done.err, (
         done.text
@@ -103,7 +103,7 @@ def test_a_program_that_a_host_lacks(make_hosts: MakeHosts) -> None:
         assert f"on host {host}: /nowhere/program: there is no such file" in done.err, done.text
 
 
-def test_a_setting_that_is_none(make_hosts: MakeHosts) -> None:
+def test_an_invalid_setting(make_hosts: MakeHosts) -> None:
     done = run(make_hosts(2), "--hosts", "n0:1,n1:1", "--env", "ATOLL_CHECK=most", "true")
     assert done.status == 2 and "on host n1: ATOLL_CHECK=most" in done.err, done.text
 

@@ -85,7 +85,7 @@ def test_wrong_secret(make_hosts: MakeHosts, pe: str) -> None:
     assert f"a connection from {hosts.address(1)}:" in waited.err
 
 
-def test_who_is_missing_is_named(make_hosts: MakeHosts, pe: str) -> None:
+def test_missing_pes_are_named(make_hosts: MakeHosts, pe: str) -> None:
     hosts = make_hosts(2)
     environment = {**SECRET, "WORLD_SIZE": "5", "ATOLL_INIT_TIMEOUT": "6"}
     done = wait_all(hosts.torchrun([0, 1, 1], [pe], environment))

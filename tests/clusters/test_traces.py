@@ -127,7 +127,7 @@ def test_a_killed_pe_has_its_events_up_to_then(make_hosts: MakeHosts) -> None:
     assert hosts.empty_within()
 
 
-def test_the_events_of_a_killed_agent_are_said_to_be_missing(make_hosts: MakeHosts) -> None:
+def test_missing_events_of_a_killed_agent_are_reported(make_hosts: MakeHosts) -> None:
     hosts = make_hosts(2)
     done = run(hosts, "n0:1,n1:2", "kill-agent", "2")
     assert done.status == 128 + signal.SIGKILL, done.text

@@ -48,7 +48,7 @@ def test_a_job_on_one_host_has_no_traffic_and_no_ucx(make_hosts: MakeHosts, tmp_
     assert not re.search(r"libuc[pts]\.so|libpmix|libibverbs", trace)
 
 
-def test_what_the_trace_would_show(make_hosts: MakeHosts, tmp_path: Path) -> None:
+def test_the_trace_would_show_traffic(make_hosts: MakeHosts, tmp_path: Path) -> None:
     """The same over two hosts: shows that the trace of the test before would find traffic."""
     trace = traced(make_hosts, tmp_path, ["--hosts", "n0:2,n1:1"])
     assert "AF_INET" in trace and "libucp.so" in trace

@@ -171,7 +171,7 @@ TEST_P(Calls, DifferingCallsAreNamedOnEveryPe) {
         checked_options(common::CheckLevel::all));
 }
 
-TEST_P(Calls, CollectIntoTooLittleIsAnErrorThatLeavesNobodyWaiting) {
+TEST_P(Calls, CollectIntoTooLittleMemoryFailsOnEveryPe) {
     run_pes(
         GetParam(),
         [](Job& job) {
@@ -326,7 +326,7 @@ TEST(CollectiveSettings, ReadByNameAndSize) {
         << "a line holds 48 bytes, so the table's next counts";
 }
 
-TEST(CollectiveSettings, WhatCannotBeReadNamesWhatCan) {
+TEST(CollectiveSettings, InvalidTextNamesTheValidNames) {
     using common::parse_algorithms;
     expect_error(ErrorCode::settings, {"ATOLL_COLLECTIVE", "shout", "broadcast", "reduce_scatter"},
                  [] { parse_algorithms("shout=line"); });

@@ -56,7 +56,7 @@ TEST(CopyChoice, OnePieceThatLostItsCoreChangesLittle) {
     EXPECT_GE(streamed_of(choice, 100, 8000, 5000), 99);
 }
 
-TEST(CopyChoice, CopiesEveryByteWhereverItStands) {
+TEST(CopyChoice, CopiesEveryByteAtEveryOffset) {
     CopyChoice copies;
     std::vector<char> from(2 * piece), to(2 * piece);
     for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>(i * 7 + i / 251);

@@ -181,7 +181,7 @@ TEST(MismatchUnchecked, OfASmallAndALargeCallFindsNothingOld) {
     run_pes(2, body, options);
 }
 
-TEST_P(Mismatch, WhatElseMustBeEqual) {
+TEST_P(Mismatch, OtherArgumentsMustBeEqual) {
     if (n_pes() == 1) GTEST_SKIP() << "one PE cannot differ from itself";
     run([](Job& job) {
         const Team& team = job.world();
@@ -244,7 +244,7 @@ TEST_P(Mismatch, KindsThatMeetByOtherWords) {
     });
 }
 
-TEST_P(Mismatch, WhatMayDiffer) {
+TEST_P(Mismatch, SomeArgumentsMayDiffer) {
     run([](Job& job) {
         const Team& team = job.world();
         const auto n = static_cast<std::size_t>(job.n_pes());

@@ -232,7 +232,7 @@ TEST_P(OnFakeGpus, OnlyTheRootsArraysAreLookedAt) {
     });
 }
 
-TEST_P(OnFakeGpus, WhatOnePassesWrongAllHear) {
+TEST_P(OnFakeGpus, AWrongArgumentOfOnePeFailsOnAll) {
     run([](Job& job) {
         const Gpu gpu(job);
         int* x = gpu.ints(64);
@@ -329,7 +329,7 @@ TEST_P(OnFakeGpus, InPlaceAndForOneRoot) {
     });
 }
 
-TEST_P(OnFakeGpus, OnAStreamEverybodyHasAnotherSize) {
+TEST_P(OnFakeGpus, OnAStreamEveryPeHasADifferentSize) {
     run([](Job& job) {
         const Gpu gpu(job);
         const int me = job.my_pe(), n = job.n_pes();

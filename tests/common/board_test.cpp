@@ -41,7 +41,7 @@ class Board : public ::testing::Test {
     void* memory_;
 };
 
-TEST_F(Board, StartsWithAllAbsentAndNobodyAborting) {
+TEST_F(Board, StartsWithAllPesAbsentAndNoAbort) {
     EXPECT_TRUE(board);
     EXPECT_EQ(board.n_pes(), 4);
     EXPECT_EQ(board.header().magic, board_magic);
@@ -78,7 +78,7 @@ TEST_F(Board, AbortTextIsWholeOnceAbortIsSeen) {
     reader.join();
 }
 
-TEST_F(Board, CountsWhoIsGoneOnceHoweverOftenItIsSaid) {
+TEST_F(Board, CountsAnExitedPeOnceHoweverOftenItIsReported) {
     board.set_state(0, PeState::running);
     EXPECT_EQ(board.header().exited.load(), 0u);
     board.set_state(0, PeState::finalized);

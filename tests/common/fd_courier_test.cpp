@@ -33,7 +33,7 @@ TEST(FdCourier, BringsWhatWasSentAndSaysByWhom) {
     EXPECT_FALSE(a.receive());
 }
 
-TEST(FdCourier, WhatComesWithoutTheTokenIsThrownAway) {
+TEST(FdCourier, MessagesWithoutTheTokenAreDropped) {
     FdCourier a, b;
     FdCourier::Address guessed = a.address();
     guessed.token ^= 1;

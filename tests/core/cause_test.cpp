@@ -18,7 +18,7 @@ using common::PeDoing;
 using common::PeState;
 using common::UpdateKind;
 
-TEST_F(HangCause, NobodyWaits) { EXPECT_EQ(cause(), ""); }
+TEST_F(HangCause, NoPeWaits) { EXPECT_EQ(cause(), ""); }
 
 TEST_F(HangCause, OnePeIsNotThere) {
     for (const int number : {0, 2, 3}) wait(number, "barrier", {1}, "solver.py:88");
@@ -412,7 +412,7 @@ TEST_F(UnsetWord, TheChainOfWaitsEndsAtAWordThatNoPeUpdates) {
 }
 
 /// The waits are alike, but each PE has set its own word, and another PE needs PE 3.
-TEST_F(UnsetWord, WaitersWithDifferentEvidenceStandApart) {
+TEST_F(UnsetWord, WaitersWithDifferentEvidenceAreReportedSeparately) {
     common::WaitCopy& same = wait(2, "signal_wait_until", {}).wait;
     same = pe(3).wait;
     same.missing[0] = -1;

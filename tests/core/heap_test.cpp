@@ -170,7 +170,7 @@ TEST_P(Heap, KeptPagesGoBackWhereTheHostRunsShort) {
 }
 
 /// Random blocks, with and without free memory, are zero if they are reported as zero.
-TEST_P(Heap, WhatIsKnownToBeZeroIs) {
+TEST_P(Heap, MemoryReportedAsZeroIsZero) {
     run([](Job& job) {
         auto random = random_numbers(11);
         std::vector<std::pair<unsigned char*, std::size_t>> blocks;
@@ -206,7 +206,7 @@ TEST_P(Heap, WhatIsKnownToBeZeroIs) {
     });
 }
 
-TEST_P(Heap, CallocIsZeroAlsoWhereSomethingStood) {
+TEST_P(Heap, CallocIsZeroAlsoInReusedMemory) {
     run([](Job& job) {
         for (int round = 0; round < 3; ++round) {
             auto* a = static_cast<unsigned char*>(job.calloc(1000, 3));

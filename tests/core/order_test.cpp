@@ -104,7 +104,7 @@ TEST_P(Order, PutSignalChain) {
     });
 }
 
-TEST_P(Order, WhatWasQuietBeforeTheChainIsSeenAtItsEnd) {
+TEST_P(Order, PutsCompletedBeforeTheChainAreVisibleAtItsEnd) {
     run([](Job& job) {
         const int last = job.n_pes() - 1;
         SymmetricArray<long> far(job, 20);

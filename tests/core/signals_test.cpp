@@ -8,7 +8,7 @@ namespace {
 
 class Signals : public WithPes {};
 
-TEST_P(Signals, DataOfEverySizeStandBeforeTheSignal) {
+TEST_P(Signals, DataOfEverySizeArriveBeforeTheSignal) {
     run([](Job& job) {
         constexpr std::size_t most = 200'000;
         SymmetricArray<unsigned char> target(job, most);

@@ -53,7 +53,7 @@ TEST(Standstill, CountsATenthOfTheTimeHoweverBusyTheMachine) {
     EXPECT_DOUBLE_EQ(seconds_after({doing(true, 0, 0)}, {doing(true, 0, 1000)}, 20), 2);
 }
 
-TEST(Standstill, BeginsAnewAfterRestart) {
+TEST(Standstill, BeginsAgainAfterRestart) {
     Standstill standstill({0.1, 0.1, 0.001});
     EXPECT_EQ(standstill.seconds({doing(true, 0, 0)}, 7, true, 0), 0);
     standstill.restart(60);

@@ -55,7 +55,7 @@ TEST(Start, WaitsForALatePeWhateverOtherWaitsMayTake) {
     }
 }
 
-TEST(Start, SaysWhoHasNotComeAndWhatToRaise) {
+TEST(Start, NamesMissingPesAndTheSettingToRaise) {
     for (const int n : {2, 3, 5}) {
         const auto hub = hub_for(n);
         const std::string missing = n == 2   ? "not yet started: PE 1"

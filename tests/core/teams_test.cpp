@@ -108,7 +108,7 @@ TEST_P(Teams, EveryStridedTriplet) {
     });
 }
 
-TEST_P(Teams, WhatLeavesTheParentIsRefusedOnEveryPe) {
+TEST_P(Teams, RangesOutsideTheParentAreRefusedOnEveryPe) {
     run([](Job& job) {
         const int n = job.n_pes();
         const Team& world = job.world();

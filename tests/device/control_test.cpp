@@ -37,7 +37,7 @@ TEST(DeviceControl, PlacesComeBackWithTheirTeams) {
 }
 
 /// More than a hundred by default, then an error with what a team costs. More memory is more teams.
-TEST(DeviceControl, TeamsTakeMemoryUntilThereIsNone) {
+TEST(DeviceControl, TeamsTakeMemoryUntilItIsExhausted) {
     std::size_t with_default = 0;
     for (const std::size_t mib : {2, 8}) {
         ThreadJobOptions options;

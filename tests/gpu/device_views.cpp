@@ -84,7 +84,7 @@ TEST_F(DeviceViews, ARegisteredBufferIsSymmetric) {
     job_.world().barrier();
 }
 
-TEST_F(DeviceViews, WhatCannotBeRegisteredSaysWhy) {
+TEST_F(DeviceViews, FailedRegistrationsReportTheReason) {
     const int gpu = job_.device_heap_use().number;
     const OwnMemory own(gpu, 4 * mib, true), hidden(gpu, 2 * mib, false);
     void* plain = nullptr;
@@ -140,7 +140,7 @@ TEST_F(DeviceViews, ResetGivesEverythingBack) {
     job_.free(again);
 }
 
-TEST_F(DeviceViews, NoRoomIsSaidAndTheJobGoesOn) {
+TEST_F(DeviceViews, ExhaustedMemoryIsReportedAndTheJobContinues) {
     std::size_t free_bytes = 0, all_bytes = 0;
     check_cuda(cudaMemGetInfo(&free_bytes, &all_bytes));
     try {

@@ -10,7 +10,7 @@ namespace {
 
 class HostBlocking : public OnStream {};
 
-TEST_F(HostBlocking, AtomicsReturnWhatStoodThere) {
+TEST_F(HostBlocking, AtomicsReturnThePreviousValue) {
     auto* sum = zeros<std::int64_t>(2);
     auto* real = zeros<float>(1);
     job_.world().barrier();

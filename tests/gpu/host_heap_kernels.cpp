@@ -128,7 +128,7 @@ TEST_F(HostHeap, BlocksThatArePinnedInPart) {
     free({block, there});
 }
 
-TEST_F(HostHeap, FreedBlocksAreLetGoOf) {
+TEST_F(HostHeap, FreedBlocksAreReleased) {
     for (int i = 0; i < 5; ++i) {
         auto* block = zeros<std::uint64_t>(8 * mib / 8);
         job_.pin(block, 8 * mib / 8);

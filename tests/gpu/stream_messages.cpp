@@ -38,7 +38,7 @@ TEST_F(StreamMessages, RingsOfEverySize) {
     job_.free(x);
 }
 
-TEST_F(StreamMessages, EverybodyToEverybodyInOrder) {
+TEST_F(StreamMessages, EveryPeToEveryPeInOrder) {
     const int n = job_.n_pes();
     constexpr int each = 5;  // messages of a pair in one group
     auto* x = zeros<int>(static_cast<std::size_t>(n * each));

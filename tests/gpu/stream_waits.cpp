@@ -135,7 +135,7 @@ TEST_F(StreamWaits, EmptySetsEndAtOnce) {
     job_.free(words);
 }
 
-TEST_F(StreamWaits, WhatOthersStoreEndsWaitsOfStreamsAndHosts) {
+TEST_F(StreamWaits, StoresOfOthersEndWaitsOfStreamsAndHosts) {
     const auto n = static_cast<std::size_t>(job_.n_pes()), me = static_cast<std::size_t>(job_.my_pe());
     auto* words = zeros<std::int32_t>(n);
     job_.world().barrier();
@@ -167,7 +167,7 @@ TEST_F(StreamWaits, WhatOthersStoreEndsWaitsOfStreamsAndHosts) {
 }
 
 /// Each replay compares with the contents of `values` at that time.
-TEST_F(StreamWaits, AReplayedGraphLooksAtItsArraysAnew) {
+TEST_F(StreamWaits, AReplayedGraphReadsItsArraysAgain) {
     auto* words = zeros<std::uint64_t>(2);
     auto* wanted = zeros<std::uint64_t>(2);
     auto* seen = zeros<std::int64_t>(4);

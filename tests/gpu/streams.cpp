@@ -219,7 +219,7 @@ TEST_F(Streams, AnotherGpuMayBeCurrent) {
 
 /// Calls that wait for the GPU, write to it themselves or allocate cannot be captured. The error reports it,
 /// and the next capture works.
-TEST_F(Streams, WhatCannotBeCapturedSaysSo) {
+TEST_F(Streams, CallsThatCannotBeCapturedReportIt) {
     auto* x = zeros<std::uint64_t>(4);
     Team again = job_.world().split(0);
     const auto refused = [&](const char* what, const std::function<void()>& call) {

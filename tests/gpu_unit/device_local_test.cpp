@@ -313,7 +313,7 @@ TEST_P(Pinned, FreedMemoryIsLetGoOrKeepsItsPages) {
 }
 
 /// Selects the pages that may be returned, in a heap of 32 MiB with blocks at any offset.
-TEST(PinnedHeap, WhatIsFreedGoesBackButForRunsInUse) {
+TEST(PinnedHeap, FreedPagesAreReturnedExceptChunksInUse) {
     FakeHeap gpu{Faults{}};
     gpu.reserve(1, 0, 0);
     const std::vector<char> memory(32 * mib);
@@ -351,7 +351,7 @@ TEST(PinnedHeap, WhatIsFreedGoesBackButForRunsInUse) {
     EXPECT_EQ(gpu.shown(), 0u);
 }
 
-TEST_P(Pinned, WhatCannotBePinnedSaysWhy) {
+TEST_P(Pinned, FailedPinsReportTheReason) {
     run_on_gpus([](Job& job, FakeHeap& gpu) {
         auto* word = static_cast<std::uint64_t*>(job.calloc(1, 8));
         std::uint64_t local = 0;

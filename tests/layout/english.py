@@ -1,7 +1,7 @@
 """Reads the prose of the repository and finds what CONTRIBUTING's rules of English exclude.
 
-The prose is comments, docstrings, pages, and the texts of errors: the literals of C++ outside tests, and those of `raise` in
-Python.
+The prose is comments, docstrings, pages, the names of tests, and the texts of errors: the literals of C++ outside tests, and
+those of `raise` in Python.
 
 ``python tests/layout/english.py [PATH ...]`` prints the findings in these files or folders, the whole repository by
 default.
@@ -34,6 +34,8 @@ SKIPPED = (
 
 # A comment behind code may continue the name before it: "int width;  // of the blur".
 OPENINGS = re.compile(r"(?:[Ww](?:hat|ho|hom|hose|hether|here)|As|Of)\b")
+# The name of a C++ test may continue that of its suite: `Teams.OfOnePe`.
+NAME_OPENINGS = re.compile(r"[Ww](?:hat|ho|hom|hose)\b")
 # A phrase of the old dialect, and the standard words for it.
 PHRASES = [
     (r"\bstands?\b|\bstood\b", "lies, is, holds, means, remains"),
@@ -133,6 +135,22 @@ SLASH_COMMENT = re.compile(
 )
 
 
+TEST_NAME = re.compile(
+    r"^ *(?:[A-Z]+_)?TEST(?:_[A-Z]+)?\(\s*(\w+),\s*(\w+)\s*\)|^ *(?:async )?def ((?:test|check)_\w+)\("
+    r"|^ *(?:static |inline )*(?:void|bool|int) (check_\w+)\(",
+    re.MULTILINE,
+)
+WORD_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def name_blocks(path: str, source: str) -> Iterator[Block]:
+    """The names of tests, split into words: `TEST(Heap, GrowsByDemand)`, `def test_heap_grows`, `def check_heap`."""
+    for match in TEST_NAME.finditer(source):
+        for name in filter(None, match.groups()):
+            words = " ".join(WORD_OF_NAME.findall(name))
+            yield Block(path, source.count("\n", 0, match.start()) + 1, words, "name")
+
+
 def slash_blocks(path: str, source: str) -> Iterator[Block]:
     whole, trailing = list[tuple[int, str]](), list[Block]()
     for match in SLASH_COMMENT.finditer(source):
@@ -149,6 +167,7 @@ def slash_blocks(path: str, source: str) -> Iterator[Block]:
                 whole.append((line, text))
     yield from joined(whole, path)
     yield from trailing
+    yield from name_blocks(path, source)
     if not path.startswith("tests/"):
         yield from literal_blocks(path, source)
 
@@ -212,6 +231,7 @@ def python_blocks(path: str, source: str) -> Iterator[Block]:
         else:
             whole.append((token.start[0], text))
     yield from joined(whole, path)
+    yield from name_blocks(path, source)
     tree = ast.parse(source)
     yield from raised_blocks(path, tree)
     for node in ast.walk(tree):
@@ -291,7 +311,10 @@ def relative_clauses(part: str) -> int:
 
 def findings(block: Block) -> Iterator[Finding]:
     text = plain(block.text)
-    if block.kind in {"comment", "docstring"} and OPENINGS.match(text):
+    if block.kind == "name":
+        text = text.removeprefix("test ")
+    opening = NAME_OPENINGS if block.kind == "name" else OPENINGS
+    if block.kind in {"comment", "docstring", "name"} and opening.match(text):
         yield Finding(block.path, block.line, "opening", text[:90])
     for pattern, words in COMPILED:
         for match in pattern.finditer(text):

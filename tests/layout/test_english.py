@@ -58,6 +58,24 @@ def test_reads_each_kind_of_text(tmp_path):
     assert counts == {"a.cpp": 3, "a.py": 2, "a.sh": 2, "a.md": 2}
 
 
+def test_reads_the_names_of_tests(tmp_path):
+    names = {
+        "a.cpp": "TEST(Teams, OfOnePe) {\nTEST_F(Heap, ANewGroup) {\nTYPED_TEST_P(Ucx, DataStandFirst) {\n"
+        "INSTANTIATE_TEST_SUITE_P(Stands, Heap, x);\nvoid check_nobody() {\nTEST_F(\n    Heap, WhoIsLate) {",
+        "a.py": "def test_a_new_group(): ...\ndef test_who_is_late(): ...\nasync def test_it_is_said(): ...\n"
+        "def check_who(): ...\ndef stands(): ...\n",
+    }
+    rules = {}
+    for name, text in names.items():
+        (tmp_path / name).write_text(text)
+        of_file = english.blocks(tmp_path / name, tmp_path)
+        rules[name] = sorted((f.line, f.text) for block in of_file for f in english.findings(block))
+    assert rules == {
+        "a.cpp": [(3, "Data Stand First"), (5, "check nobody"), (6, "Who Is Late")],
+        "a.py": [(2, "who is late"), (3, "it is said")],
+    }
+
+
 LONG = "word " * 20
 
 

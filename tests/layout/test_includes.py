@@ -144,6 +144,6 @@ def test_names_of_the_standard_library_come_from_its_headers() -> None:
         ("#include <string>\nstd::string_view a; auto b = std::move(a);\n", ["utility"]),
     ],
 )
-def test_what_is_missing_is_found(tmp_path: Path, text: str, names: list[str]) -> None:
+def test_a_missing_header_is_found(tmp_path: Path, text: str, names: list[str]) -> None:
     (tmp_path / "header.hpp").write_text(text)
     assert missing(tmp_path / "header.hpp") == names

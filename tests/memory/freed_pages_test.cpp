@@ -66,7 +66,7 @@ TEST(FreedPages, AgreesWithAModelOfEachPage) {
     }
 }
 
-TEST(FreedPages, WhatWasKeptLongestGoesFirstAndNoMoreThanNeeded) {
+TEST(FreedPages, TheOldestPagesGoFirstAndNoMoreThanNeeded) {
     FreedPages freed(100 * page);
     freed.keep({10 * page, 20 * page});
     freed.keep({0, 5 * page});

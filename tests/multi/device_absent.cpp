@@ -8,7 +8,7 @@
 namespace atl::testing {
 namespace {
 
-TEST(DeviceAbsent, IsSaidAndTheRestWorks) {
+TEST(DeviceAbsent, IsReportedAndTheRestWorks) {
     ::setenv("CUDA_VISIBLE_DEVICES", "", 1);  // the driver, if present, reads it at its first use
     Job& job = current_job();
     for (int i = 0; i < 2; ++i) {

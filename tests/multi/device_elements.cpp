@@ -215,7 +215,7 @@ TEST_F(DeviceElements, OfArraysOfAnyStepCompleteOnReturnFromAnyMemory) {
     free({out, x});
 }
 
-TEST_F(DeviceElements, ThatAreNoneAreRefusedBeforeAnythingMoves) {
+TEST_F(DeviceElements, OutOfRangeAreRefusedBeforeAnyTransfer) {
     auto* x = zeros<int>(10);
     auto* out = zeros<int>(10);
     const StreamContext stream(context_, GpuStream(job_));
@@ -261,7 +261,7 @@ TEST_F(DeviceElements, ThatAreNoneAreRefusedBeforeAnythingMoves) {
 
 /// For numbers in GPU memory, only the kernel can check them. (On a real GPU that ends the context:
 /// tests/gpu/ends.)
-TEST_F(DeviceElements, ThatAreNoneAreReportedByTheKernel) {
+TEST_F(DeviceElements, OutOfRangeAreReportedByTheKernel) {
     if (has_real_gpu()) GTEST_SKIP() << "a report of a kernel ends the GPU context";
     auto* x = zeros<int>(10);
     auto* out = zeros<int>(10);

@@ -205,7 +205,7 @@ TEST_F(DeviceFar, CollectivesTakeDeviceArrays) {
 }
 
 /// The same in stream order, through the window or the host.
-TEST_F(DeviceFar, StreamsReachEverybody) {
+TEST_F(DeviceFar, StreamsReachEveryPe) {
     const int right = right_of(job_), left = left_of(job_), me = job_.my_pe();
     auto* x = zeros<int>(300000);
     auto* y = zeros<int>(300000);
@@ -258,7 +258,7 @@ TEST_F(DeviceFar, StreamsReachEverybody) {
     free({small, real, word, signal, y, x});
 }
 
-TEST_F(DeviceFar, WhatIsWrongIsNamed) {
+TEST_F(DeviceFar, WrongArgumentsAreNamed) {
     auto* x = zeros<std::uint64_t>(8);
     job_.world().barrier();
     expect_error(ErrorCode::use_after_free, {"device heap"},

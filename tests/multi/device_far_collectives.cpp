@@ -320,7 +320,7 @@ TEST_F(DeviceFarCollectives, GraphsReplayThem) {
     free({z, y, x});
 }
 
-TEST_F(DeviceFarCollectives, WhatIsWrongIsNamed) {
+TEST_F(DeviceFarCollectives, WrongArgumentsAreNamed) {
     auto* x = zeros<int>(16);
     auto* host = static_cast<int*>(job_.malloc(40));
     job_.world().barrier();

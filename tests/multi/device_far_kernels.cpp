@@ -254,7 +254,7 @@ TEST_F(DeviceFarKernels, SyncMeetsAndBarrierCompletes) {
     free({x});
 }
 
-TEST_F(DeviceFarKernels, WhatIsWrongIsNamed) {
+TEST_F(DeviceFarKernels, WrongArgumentsAreNamed) {
     auto* x = zeros<int>(1000);
     expect_error(ErrorCode::pe, {"put for team PE " + std::to_string(job_.n_pes())},
                  [&] { device::put(team_, x, x, 1, job_.n_pes()); });

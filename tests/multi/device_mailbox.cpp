@@ -115,7 +115,7 @@ TEST_F(DeviceMailboxes, HostBlockingInOrderWithSizes) {
     box.free();
 }
 
-TEST_F(DeviceMailboxes, AHostThatWaitsIsBoundedAndSaysForWhom) {
+TEST_F(DeviceMailboxes, AWaitOfTheHostIsBoundedAndNamesThePe) {
     Team reversed = job_.world().split(0, -me());
     DeviceMailbox box(job_, reversed, 64);
     auto* x = zeros<int>(1);

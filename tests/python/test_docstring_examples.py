@@ -108,7 +108,7 @@ def takes_both(a: int, *more: int, by: str = "") -> int:
         ("put : an", "putt : an", "See Also names putt, which atoll does not have"),
     ],
 )
-def test_what_the_check_finds(was: str, becomes: str, fault: str | None) -> None:
+def test_faults_of_docstrings_are_found(was: str, becomes: str, fault: str | None) -> None:
     text = (inspect.getdoc(takes_both) or "").replace(was, becomes)
     found = list(faults_of(inspect.signature(takes_both), text, True))
     assert (fault in found) if fault else found == []

@@ -423,7 +423,7 @@ def test_an_interrupt_before_a_report_tells_the_cause(hanging: Start) -> None:
     )
 
 
-def test_a_job_that_is_none(hanging: Start) -> None:
+def test_an_invalid_job(hanging: Start) -> None:
     for number, reason in (("1x", "is no process number"), (str(os.getpid()), "is no `atoll run` of yours")):
         done = subprocess.run([launcher(), "stacks", number], capture_output=True, text=True, check=False)
         assert done.returncode == 2 and reason in done.stderr, done.stderr

@@ -174,7 +174,7 @@ def test_a_full_disk_changes_no_status(tmp_path: Path, status: int) -> None:
     assert "atoll run: /dev/full is incomplete: No space left on device\n" in done.stderr, done.stderr
 
 
-def test_a_file_that_cannot_be_made_is_said_at_the_start(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_created_is_reported_at_the_start(tmp_path: Path) -> None:
     done = run(tmp_path, "atoll.init(); print('ran', flush=True)", "--trace", "missing/out.pftrace")
     assert (done.returncode, done.stdout) == (0, "ran\n" * 4)
     expected = "--trace missing/out.pftrace cannot be written: No such file or directory; the program runs without it"

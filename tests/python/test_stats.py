@@ -111,7 +111,7 @@ def test_the_transport_is_counted_too(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_without_statistics_there_are_none(tmp_path: Path) -> None:
+def test_without_statistics_reading_them_fails(tmp_path: Path) -> None:
     code = """
         atoll.init()
         for ask in (atoll.stats, lambda: atoll.stats(format="openmetrics")):

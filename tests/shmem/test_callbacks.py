@@ -44,11 +44,11 @@ def test_global_exit_is_passed_on(job: Job) -> None:
         ("no allgather", "callbacks: allgather is needed, NULL was passed."),
     ],
 )
-def test_what_is_wrong_is_a_status_and_a_sentence(job: Job, way: str, sentence: str) -> None:
+def test_a_fault_is_reported_as_status_and_sentence(job: Job, way: str, sentence: str) -> None:
     (done,) = job(1, way)
     assert done.returncode == 3 and done.stdout == f"no job: shmemx_init_callbacks: {sentence}\n", done
 
 
-def test_a_pe_that_is_none(program: Callable[[str], Path], start: Run, tmp_path: Path) -> None:
+def test_an_invalid_pe(program: Callable[[str], Path], start: Run, tmp_path: Path) -> None:
     done = start(program("callbacks"), tmp_path, 2, 2)
     assert done.returncode == 3 and "pe=2, n_pes=2" in done.stdout, done

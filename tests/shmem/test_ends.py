@@ -29,7 +29,7 @@ def test_leaving_without_finalize(ends: Run) -> None:
     assert done.returncode == 0 and not done.stderr
 
 
-def test_who_waits_for_a_pe_that_left_is_told(ends: Run) -> None:
+def test_a_wait_for_a_pe_that_left_fails(ends: Run) -> None:
     done = ends(3, "one leaves")
     assert done.returncode == 1
     assert "PE 1 left the job without finalize" in done.stderr and "shmem_barrier_all" in done.stderr
@@ -66,13 +66,13 @@ def test_debug_says_why_a_status_was_returned_by_presence(ends: Run, name: str) 
     ("size", "fits", "too_much"),
     [("1m", 900_000, 1_100_000), ("0.5Mebibytes", 400_000, 600_000), ("2048k", 1_900_000, 2_200_000)],
 )
-def test_the_heap_is_as_large_as_was_said(ends: Run, size: str, fits: int, too_much: int) -> None:
+def test_the_heap_has_the_requested_size(ends: Run, size: str, fits: int, too_much: int) -> None:
     for name in ("SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE"):
         done = ends(2, "heap", too_much, fits, **{name: size})
         assert done.returncode == 0 and done.stdout.count("0 1") == 2, done.stdout + done.stderr
 
 
-def test_who_waits_in_another_init_is_told(ends: Run) -> None:
+def test_a_wait_in_a_second_init_fails(ends: Run) -> None:
     done = ends(3, "one does not come back")
     assert done.returncode == 1 and "PE 1 ended after finalize" in done.stderr
 

@@ -67,7 +67,7 @@ def test_a_generic_on_an_unknown_type_is_refused(tree: Path, tmp_path: Path, sta
     assert start("gcc", "-std=c11", "-fsyntax-only", f"-I{tree}/include", source).returncode != 0
 
 
-def test_what_shmem4py_builds_on(tree: Path, tmp_path: Path, start: Run) -> None:
+def test_facts_that_shmem4py_relies_on(tree: Path, tmp_path: Path, start: Run) -> None:
     """Its build sees a library as plain 1.5 by two macros, which oshcc passes, and takes these for granted."""
     source = tmp_path / "facts.c"
     source.write_text(

@@ -288,7 +288,7 @@ except RuntimeError as error:
 """
 
 
-def test_a_rank_that_compiles_is_awaited_and_one_that_never_asks_is_named(server: Server) -> None:
+def test_a_compiling_rank_is_awaited_and_a_silent_rank_is_named(server: Server) -> None:
     done = server.run(AGREE)
     assert done.stdout.splitlines() == [
         "rank 1: no compiler",

@@ -124,7 +124,7 @@ TYPED_TEST_P(TransportConformance, GetsEverySizeAndAlignmentAndNothingBeside) {
     }
 }
 
-TYPED_TEST_P(TransportConformance, PutsThatNobodyHearsOfArriveInTheirOrder) {
+TYPED_TEST_P(TransportConformance, UnconfirmedPutsArriveInOrder) {
     constexpr std::uint64_t flag = 8, data = 64;
     std::uint64_t turn = 0;
     for (const std::size_t bytes : sizes) {
@@ -144,7 +144,7 @@ TYPED_TEST_P(TransportConformance, PutsThatNobodyHearsOfArriveInTheirOrder) {
     this->from(0).quiet(this->context, -1);
 }
 
-TYPED_TEST_P(TransportConformance, APutOfNothingTellsOfThoseThatNobodyHeardOf) {
+TYPED_TEST_P(TransportConformance, AnEmptyPutConfirmsEarlierUnconfirmedPuts) {
     for (std::uint64_t turn = 1; turn <= 200; ++turn) {
         const std::uint64_t at = 8 * (turn % 7);
         this->from(0).put(this->context, 1, at, &turn, sizeof turn, Completion::unconfirmed);
@@ -194,7 +194,7 @@ TYPED_TEST_P(TransportConformance, TheLaterPutWinsAfterAFence) {
     }
 }
 
-TYPED_TEST_P(TransportConformance, AFenceStandsBetweenPutsAndAtomics) {
+TYPED_TEST_P(TransportConformance, AFenceOrdersPutsAndAtomics) {
     for (int round = 0; round < 100; ++round) {
         const long base = 1000L * round;
         this->put(0, 1, 0, base);
@@ -209,7 +209,7 @@ TYPED_TEST_P(TransportConformance, AFenceStandsBetweenPutsAndAtomics) {
     }
 }
 
-TYPED_TEST_P(TransportConformance, DataStandBeforeTheirFlag) {
+TYPED_TEST_P(TransportConformance, DataArriveBeforeTheirFlag) {
     constexpr std::uint64_t flag = 0, data = 64, acknowledged = 0;
     constexpr std::size_t words = 100;
     constexpr std::uint64_t rounds = 300;
@@ -395,13 +395,15 @@ TYPED_TEST_P(TransportConformance, ThreadsUseContextsAtOnce) {
     for (std::thread& thread : threads) thread.join();
 }
 
-REGISTER_TYPED_TEST_SUITE_P(
-    TransportConformance, SaysWhatItReaches, PutsEverySizeAndAlignmentAndNothingBeside,
-    GetsEverySizeAndAlignmentAndNothingBeside, PutsThatNobodyHearsOfArriveInTheirOrder,
-    APutOfNothingTellsOfThoseThatNobodyHeardOf, ReachesItself, QuietCompletesOnePeOrAll,
-    ManyOutstandingPutsKeepTheirSources, TheLaterPutWinsAfterAFence, AFenceStandsBetweenPutsAndAtomics,
-    DataStandBeforeTheirFlag, PollingByGetOrFetchComesToAnEnd, ContextsAreIndependent,
-    AtomicsOfAllOperationsAndTypes, AtomicsThatDoNotExistAreRefused, AtomicsFromAllPesAndThreadsAddUp,
-    AlignedWordsAreNeverTorn, ThreadsUseContextsAtOnce);
+REGISTER_TYPED_TEST_SUITE_P(TransportConformance, SaysWhatItReaches,
+                            PutsEverySizeAndAlignmentAndNothingBeside,
+                            GetsEverySizeAndAlignmentAndNothingBeside, UnconfirmedPutsArriveInOrder,
+                            AnEmptyPutConfirmsEarlierUnconfirmedPuts, ReachesItself, QuietCompletesOnePeOrAll,
+                            ManyOutstandingPutsKeepTheirSources, TheLaterPutWinsAfterAFence,
+                            AFenceOrdersPutsAndAtomics, DataArriveBeforeTheirFlag,
+                            PollingByGetOrFetchComesToAnEnd, ContextsAreIndependent,
+                            AtomicsOfAllOperationsAndTypes, AtomicsThatDoNotExistAreRefused,
+                            AtomicsFromAllPesAndThreadsAddUp, AlignedWordsAreNeverTorn,
+                            ThreadsUseContextsAtOnce);
 
 }  // namespace atl::test

@@ -119,7 +119,7 @@ TYPED_TEST(UcxDeviceRma, SmallOnesAreTheOwners) {
     EXPECT_EQ(this->world.owner.said(), "put get");
 }
 
-TYPED_TEST(UcxDeviceRma, WhatIsNoChunkIsTheOwners) {
+TYPED_TEST(UcxDeviceRma, MemoryOutsideChunksIsReachedThroughTheOwner) {
     for (int round = 0; round < 2; ++round) {  // a key is requested once
         this->world.put(0, pattern(40'000, round));
         this->world.transport(0).quiet(0, 1);
@@ -168,7 +168,7 @@ std::string refusal(Owner& owner) {
     return {};
 }
 
-TEST(UcxDeviceRmaRefuses, WhatItWasAskedForByName) {
+TEST(UcxDeviceRmaRefuses, ExplicitRequestsThatCannotBeMet) {
     Owner closed;
     closed.admits = false;
     EXPECT_NE(refusal(closed).find("ATOLL_UCX_RMA=device: no network may reach"), std::string::npos);

@@ -58,7 +58,7 @@ TYPED_TEST(UcxRmaShows, AFenceOrdersLargePutsAndWords) {
     }
 }
 
-TYPED_TEST(UcxRmaShows, WhoSeesAFlagSeesWhatWasPutBeforeItsFence) {
+TYPED_TEST(UcxRmaShows, APutIsVisibleBeforeAFlagAfterItsFence) {
     constexpr std::uint64_t flag = 900'000, acknowledged = 8;
     constexpr int rounds = 100;
     std::thread reader([&] {
@@ -95,7 +95,7 @@ TYPED_TEST(UcxRmaShows, AGetSeesWhatItsContextPutBefore) {
     }
 }
 
-TYPED_TEST(UcxRmaShows, ASignalStandsBehindItsLargeData) {
+TYPED_TEST(UcxRmaShows, ASignalArrivesAfterItsLargeData) {
     constexpr std::uint64_t signal = 900'000;
     std::uint64_t expected = 0;
     for (const Completion completion : {Completion::local, Completion::at_quiet})
@@ -109,7 +109,7 @@ TYPED_TEST(UcxRmaShows, ASignalStandsBehindItsLargeData) {
     this->from(0).quiet(this->context, -1);
 }
 
-TYPED_TEST(UcxRmaShows, ManyAtOnceStandAtQuiet) {
+TYPED_TEST(UcxRmaShows, ManyAtOnceAreCompleteAtQuiet) {
     constexpr std::size_t bytes = 5000, count = 600;  // more than UCX gets at once
     std::vector<std::vector<char>> sources, back(count, std::vector<char>(bytes));
     for (std::size_t i = 0; i < count; ++i) {

@@ -77,7 +77,7 @@ TEST_F(UcxShows, BlocksComeAndGo) {
     }
 }
 
-TEST_F(UcxShows, FetchingAtomicsOverlapAndStandAtQuiet) {
+TEST_F(UcxShows, FetchingAtomicsOverlapAndAreCompleteAtQuiet) {
     std::vector<std::uint32_t> fetched(500, 7);
     const std::uint64_t one = 1;
     for (std::uint32_t& each : fetched)
@@ -174,7 +174,7 @@ TEST(UcxQuiet, ThatFailsHasNoMoreUseForWhatWasAskedFor) {
     EXPECT_EQ(dropped, 0);
 }
 
-TEST(UcxEnd, OfAJobThatIsOverWaitsForNobody) {
+TEST(UcxEnd, OfAFinishedJobWaitsForNoPe) {
     SilentWorld world;
     int asked = 0;
     transport::UcxOptions options = world.options(0, 2);
