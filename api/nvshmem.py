@@ -60,7 +60,7 @@ class Function:
     bits: int | None
     stream: bool
     hand: bool
-    scope: str = ""  # of a kernel's function; a row of SCOPES
+    scope: str = ""  # scope of a kernel's function; a row of SCOPES
     scoped: bool = False  # its body takes a scope
     qp: bool = False  # a queue pair comes last; it means nothing here
 

@@ -24,7 +24,7 @@ import schema
 from machine import first_line, machine, output
 from network import AGENT, ROOT, hosts, on_first
 
-PORT = 47011  # of the launcher's store
+PORT = 47011  # port of the launcher's store
 STEPS = ("init", "memory", "barrier", "next", "reduce")
 SHAPES = [(h, p) for h in (1, 2, 3, 4) for p in (1, 4, 16, 32, 64)]
 MOST_PES_OF_ALL = 32  # in jobs up to this size every PE also communicates with every other

@@ -217,7 +217,7 @@ def draw(slab, depth, discharge):
     headline = f"{place}: {choice.rain:g} mm/h for {slab.time / 3600:.3g} hours"
     small_print = (
         f"Shallow water, local-inertial scheme (Bates, Horritt, Fewtrell 2010); {ground.shape[0]} x {ground.shape[1]} cells "
-        f"of {dx:.0f} x {dy:.0f} m, {slab.steps} steps, Manning n = {choice.manning:g}; computed by {atoll.n_pes()} PEs with Atoll"
+        f"of {dx:.0f} x {dy:.0f} m, {slab.steps} steps, Manning n = {choice.manning:g}. Computed by {atoll.n_pes()} PEs with Atoll"
     )
     picture.save(choice.output, ground, depth, discharge, dx, dy, headline, small_print)
     print(f"picture: {choice.output.resolve()}")

@@ -26,7 +26,7 @@ except ImportError as error:
     sys.exit(f"water.py: {error}")
 
 RAIN, MANNING = 30 / 3.6e6, 0.05  # m/s; the roughness of the ground
-BLOCKS, THREADS = 64, 256  # of the kernel's grid on a GPU
+BLOCKS, THREADS = 64, 256  # grid of the kernel on a GPU
 
 
 @register_jitable  # for CPUs and GPUs
@@ -183,8 +183,8 @@ if me == 0:
     expected = alone(ground, dx, dy, steps)
     assert np.allclose(whole, expected, rtol=1e-6, atol=1e-7), np.abs(whole - expected).max()
     print(
-        f"{where}, {n} PEs: {steps} steps of {len(ground)} x {columns} cells in one kernel, {seconds:.2f} s with its compilation; no "
-        f"water lost, depths as NumPy alone computes them (largest difference {np.abs(whole - expected).max():.1e} m)"
+        f"{where}, {n} PEs: {steps} steps of {len(ground)} x {columns} cells in one kernel, {seconds:.2f} s with its compilation. No "
+        f"water is lost; depths are equal to NumPy's (largest difference {np.abs(whole - expected).max():.1e} m)"
     )
     if picture_file:
         draw(picture_file, ground, whole, discharge, dx, dy, hours, n, where, steps)

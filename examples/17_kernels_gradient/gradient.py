@@ -24,7 +24,7 @@ try:
 except ImportError as error:
     sys.exit(f"gradient.py: {error}")
 
-BLOCKS, THREADS = 64, 256  # of the kernel's grid on a GPU
+BLOCKS, THREADS = 64, 256  # grid of the kernel on a GPU
 TOLERANCE, MOST = 1e-9, 2000
 
 

@@ -6,9 +6,7 @@ import atoll
 import numpy as np
 from atoll import arrays, fft
 
-MADELUNG = (
-    1.747564594633  # of rock salt: the energy of an ion among all others, in units of charge and distance
-)
+MADELUNG = 1.747564594633  # rock salt: the energy of an ion among all others, in units of charge and distance
 
 atoll.init()
 n = int(sys.argv[1]) if len(sys.argv) > 1 else 64  # points along each side of the cell, which is 4 ions wide

@@ -12,7 +12,7 @@ import atoll
 import numpy as np
 from atoll import arrays, sparse
 
-MASS, NOISE = 0.4, 0.25  # of the quark in units of the lattice; distance of the links from 1
+MASS, NOISE = 0.4, 0.25  # mass of the quark in units of the lattice; distance of the links from 1
 
 atoll.init()
 numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]

@@ -32,7 +32,7 @@ bounds = np.array(cells.bounds()[:3])
 
 def pairs(d):
     """Return the force and the potential of atoms at distances d, a vector each; NaN has none."""
-    d = d - box * np.round(d / box)  # of the periodic images the nearest
+    d = d - box * np.round(d / box)  # vector to the nearest periodic image
     r2 = (d * d).sum(-1)
     near = (r2 < CUT**2) & (r2 > 0)
     s6 = np.where(near, r2, 1.0) ** -3
@@ -51,7 +51,7 @@ def forces(x):
     place = cell_of(x) - bounds[:, 0]
     flat = np.ravel_multi_index(tuple(place.T), tuple(cells.local.shape[:3]))
     order = np.argsort(flat, kind="stable")
-    starts = np.searchsorted(flat[order], flat[order])  # of each atom's cell
+    starts = np.searchsorted(flat[order], flat[order])  # first atom of each atom's cell
     slot = np.empty(len(x), int)
     slot[order] = np.arange(len(x)) - starts
     if len(x) and slot.max() >= ROOM:

@@ -13,7 +13,7 @@ from atoll import arrays
 atoll.init()
 rows = next((int(word) for word in sys.argv[1:] if word.isdigit()), 120)
 files = [word for word in sys.argv[1:] if word.endswith(".png")]
-RADIUS = 4  # of the blur, in pixels
+RADIUS = 4  # radius of the blur, in pixels
 GAUSS = np.exp(-(np.arange(-RADIUS, RADIUS + 1) ** 2) / 8)
 GAUSS /= GAUSS.sum()
 SOBEL = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]) / 4

@@ -15,9 +15,9 @@ namespace device = atl::device;
 namespace wmma = nvcuda::wmma;
 using Word = unsigned long long;
 
-constexpr int side = 64;                   // of a tile
-constexpr int tiles_down = 4;              // of each PE's rows of C
-constexpr int columns = 512, inner = 256;  // of C; of A on each PE
+constexpr int side = 64;                   // rows and columns of a tile
+constexpr int tiles_down = 4;              // tiles in each PE's rows of C
+constexpr int columns = 512, inner = 256;  // columns of C; columns of A on each PE
 constexpr int tiles_across = columns / side, own_tiles = tiles_down * tiles_across;
 constexpr int tile_size = side * side;
 

@@ -12,7 +12,7 @@
 namespace device = atl::device;
 using Word = unsigned long long;
 
-constexpr int tokens = 777, width = 256;  // of each PE; floats a token
+constexpr int tokens = 777, width = 256;  // tokens of each PE; floats per token
 
 struct Exchange {
     float* inbox;     ///< [PE * tokens][width]: room for the case that all tokens choose one PE

@@ -54,7 +54,7 @@ struct Elements {
     std::ptrdiff_t step_bytes;  ///< negative too
     std::size_t size;           ///< elements of the array: indices range from -size to size - 1
     std::size_t element_bytes;
-    DType type;  ///< of add_at: 32- and 64-bit integers, float and double
+    DType type;  ///< element type of add_at: 32- and 64-bit integers, float and double
     Numbers index, pe;
     void* values;  ///< written by take, read by the others
     ElementsValues kind;

@@ -33,7 +33,7 @@
 #ifndef ATOLL_NVSHMEM_CUDA
 typedef struct CUstream_st* cudaStream_t;
 #endif
-typedef struct CUmod_st* CUmodule; /* as cuda.h declares them */
+typedef struct CUmod_st* CUmodule; /* declared like this in cuda.h */
 typedef struct CUlib_st* CUlibrary;
 
 #include "atoll_nvshmem/version.h"

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from atoll._testing.runner import Runner
 
 _runner = pytest.StashKey["Runner"]()
-_MARKER = """pes(n, timeout=60): run the test on n PEs of Atoll, which have called atoll.init(). n may be a list: one \
-test for each number. timeout: seconds for each."""
+_MARKER = """pes(n, timeout=60): run the test on n PEs of Atoll, which have called atoll.init(). If n is a list, there is \
+one test for each number. The timeout is in seconds for each test."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

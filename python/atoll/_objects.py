@@ -37,7 +37,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 # The head that travels before an object: its size, and the call as a text.
 _CALL_BYTES = 48
-_LINE_BYTES = 80  # of the place of a call in errors
+_LINE_BYTES = 80  # bytes for the source line of a call in errors
 _HEAD = np.dtype([("size", np.int64), ("call", f"S{_CALL_BYTES}")])
 
 

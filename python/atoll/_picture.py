@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
-_COLOURS = {"own code": "#d3d1c9", "moving data": "#2a78d6", "waiting": "#eb6834"}  # as on the page
+_COLOURS = {"own code": "#d3d1c9", "moving data": "#2a78d6", "waiting": "#eb6834"}  # colours of the page
 _ROW_PIXELS, _MOST_COLUMNS = 24, 2000
 
 

@@ -17,7 +17,7 @@ MAGIC, CUBIN = 0xBA55ED50, 2
 HEADER, ENTRY = (
     "<IHHQ",
     "<HHIQ",
-)  # of a fat binary: magic, version, header's size, size; of an entry: kind, version, header's size, size
+)  # headers. A fat binary: magic, version, header's size, size. An entry: kind, version, header's size, size
 ARCHITECTURE_AT = 28  # in an entry's header
 
 

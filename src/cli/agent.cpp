@@ -186,7 +186,7 @@ int agent_command(const Arguments&) {
         forget_traces(options.environment);
     options.trace_sender = sender.get();
     options.join = invitation;
-    ::signal(SIGXFSZ, SIG_IGN);  // as run_command does
+    ::signal(SIGXFSZ, SIG_IGN);  // same handling in run_command
     std::atomic<bool> is_quiet{false};
     options.is_quiet = &is_quiet;
     const common::QuietThread listener(

@@ -15,7 +15,7 @@ int run_on_hosts(const RunOptions& options);
 /// with the number of a signal may follow. A frame 'Q' tells that the launcher has printed why the job ends.
 /// The end of the input ends the agent's PEs.
 struct AgentOrder {
-    int number = 0;  ///< of the agent, from 0
+    int number = 0;  ///< number of the agent, from 0
     int first_pe = 0, n_pes = 1, n_all = 1, port = 0;
     bootstrap::BoardLogs logs;  ///< for a trace, which the launcher writes
     bool label = false, raw = false, bind_core = false;

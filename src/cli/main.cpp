@@ -22,7 +22,7 @@ struct Command {
     const char* name;
     const char* summary;
     int (*call)(const Arguments&);
-    const char* usage = nullptr;  ///< of a command without options, whose help is printed here
+    const char* usage = nullptr;  ///< help of a command without options
 };
 
 constexpr Command commands[] = {
@@ -73,7 +73,7 @@ int dispatch(const Arguments& arguments) {
         std::puts("atoll " ATOLL_VERSION);
         return 0;
     }
-    if (name == "pane") return pane_command({arguments.begin() + 1, arguments.end()});  // of --tmux
+    if (name == "pane") return pane_command({arguments.begin() + 1, arguments.end()});  // for --tmux
     if (name == "agent") return agent_command({});  // internal: started by `atoll run --hosts`
     // internal: started by --mps
     if (name == "mps-guard") return mps_guard_command({arguments.begin() + 1, arguments.end()});

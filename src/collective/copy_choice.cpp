@@ -10,7 +10,7 @@ namespace atl::collective {
 
 namespace {
 
-constexpr unsigned first_tries = 8;  // of each method
+constexpr unsigned first_tries = 8;  // tries of each method
 // Odd: pieces may come in pairs, of which one costs less.
 constexpr unsigned timed_every = 5;
 constexpr unsigned other_every = 31 * timed_every;

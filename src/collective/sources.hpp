@@ -100,13 +100,13 @@ class Sources {
     const core::Called& call_;
     Source mine_;
     Reads reads_;
-    std::size_t most_ = SIZE_MAX;  ///< of a block, that is fetched from other hosts at once
+    std::size_t most_ = SIZE_MAX;  ///< bytes of a block that are fetched from other hosts at once
     Fetch fetch_;
     std::vector<FarPiece> pieces_;
     Line my_line_{};
-    std::size_t piece_;  ///< of every block
+    std::size_t piece_;  ///< bytes of each block's piece
     std::size_t lo_ = 0;
-    std::size_t end_ = 0;     ///< of the longest block
+    std::size_t end_ = 0;     ///< end of the longest block
     std::uint32_t turn_ = 0;  ///< pieces done
     bool in_place_ = false;   ///< some member's source is read in place
 };

@@ -15,8 +15,8 @@ struct DeviceGroupOptions {
     int rank = 0, n = 1;
     int device = 0;             ///< the GPU's number in this process
     bool for_messages = false;  ///< two members that only send and receive, in both directions at once
-    double timeout_s = 0;       ///< of joining, and of waits in kernels; 0: the settings' own
-    double join_timeout_s = 0;  ///< of joining alone; 0: timeout_s
+    double timeout_s = 0;       ///< limit of joining and of waits in kernels; 0: the settings' own
+    double join_timeout_s = 0;  ///< limit of joining alone; 0: timeout_s
 };
 
 class DeviceGroup {

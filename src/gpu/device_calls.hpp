@@ -69,7 +69,7 @@ struct WaitCall {
 struct WaitManyCall {
     device::Team team;  ///< the wait ends if this team ends
     detail::ManyWords asked;
-    device::Operation operation;     ///< of the wait
+    device::Operation operation;     ///< operation that waits
     device::Values reported_values;  ///< type of the words in reports
 };
 
@@ -197,7 +197,7 @@ struct ElementsCall {
     device::Team team;
     char* first;  ///< element 0, in this PE's slot
     std::int64_t step_bytes;
-    std::uint64_t size;  ///< of the array, in elements
+    std::uint64_t size;  ///< size of the array, in elements
     std::uint64_t count;
     std::uint64_t begin;  ///< number of the caller's elements before these
     ElementNumbers index, pe;
@@ -207,7 +207,7 @@ struct ElementsCall {
     std::uint64_t element_bytes;
     unsigned unit_bytes;          ///< 1, 2, 4, 8 or 16
     device::Operation operation;  ///< take, put_at or add_at
-    DType type;                   ///< of add_at
+    DType type;                   ///< element type of add_at
     bool has_far;                 ///< a transport reaches some PEs of the team
 };
 
@@ -230,9 +230,9 @@ struct MailboxCall {
     device::Team team;
     char* block;  ///< see device::Mailbox
     std::uint64_t room;
-    device::FlaggedPair* sizes;  ///< of messages, by sender, in this PE's slot
+    device::FlaggedPair* sizes;  ///< sizes of messages, by sender, in this PE's slot
     void* data;
-    std::uint64_t bytes;    ///< of the message, or the room of `data`
+    std::uint64_t bytes;    ///< bytes of the message, or the capacity of `data`
     std::int64_t* arrived;  ///< null, or set to the number of received elements; -1: no message, or no room
                             ///< for try_post
     std::uint64_t unit;     ///< bytes of an element

@@ -24,9 +24,9 @@ struct DeviceFacts {
     int number = -1;  ///< among those that this process sees
     std::string name;
     DeviceUuid uuid{};
-    std::size_t memory_bytes = 0;       ///< of the GPU
+    std::size_t memory_bytes = 0;       ///< memory of the GPU
     std::size_t granularity_bytes = 0;  ///< chunks are multiples of it
-    unsigned resident_blocks = 0;       ///< of the library's collective kernels, at once
+    unsigned resident_blocks = 0;       ///< blocks of the library's collective kernels that run at once
     bool is_gpu_memory = true;          ///< the host cannot load and store it
     /// Processes time-slice the GPU, since MPS is not running. False if that is unknown.
     bool takes_turns = false;

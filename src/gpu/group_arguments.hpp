@@ -28,7 +28,7 @@ struct GroupArguments {
     /// The user's name of the call, if it is not the name of `kind`.
     device::Operation operation = device::Operation::none;
     std::size_t room = 0;  ///< bytes of dst, in collect
-    Strides strides{};     ///< of alltoalls
+    Strides strides{};     ///< strides of alltoalls
 
     /// True if no member has anything to do. In collect that is unknown here.
     bool is_empty() const {

@@ -15,7 +15,7 @@ struct Span {
 class StagedRounds {
   public:
     static constexpr unsigned in_flight = 3;
-    static constexpr unsigned threads = 768;  ///< of a block
+    static constexpr unsigned threads = 768;  ///< threads per block
     /// Blocks of one kernel, at most. More are not faster, and a multiprocessor holds one block. So five
     /// groups run at once on a GPU with 132 multiprocessors.
     static constexpr unsigned most_blocks = 24;

@@ -85,7 +85,7 @@ class BlockHold {
 class ProcessHeap {
   public:
     struct Block {
-        std::size_t offset;  ///< of the data
+        std::size_t offset;  ///< offset of the data
         std::size_t bytes;
         std::size_t pad_bytes;
     };

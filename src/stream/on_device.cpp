@@ -53,7 +53,7 @@ struct Arrays {
     std::int32_t code = 0;  ///< the error code if this member's arguments are wrong
     std::int32_t pad = 0;
     std::uint64_t src_bytes = 0;  ///< in collect this member's size; otherwise that of a block, equal on all
-    std::uint64_t dst_bytes = 0;  ///< of collect
+    std::uint64_t dst_bytes = 0;  ///< capacity of dst in collect
 };
 static_assert(sizeof(Arrays) <= core::exchange_bytes);
 

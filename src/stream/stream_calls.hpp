@@ -24,7 +24,7 @@ namespace atl::stream {
 struct StreamCallRing {
     struct alignas(64) Call {
         std::atomic<std::uint64_t> number;  ///< from 1; 0 while its owner writes
-        std::atomic<std::uint64_t> hash;    ///< of this and all earlier calls
+        std::atomic<std::uint64_t> hash;    ///< hash of this and all earlier calls
         std::atomic<std::uint64_t> record[6];
     };
     static constexpr std::uint64_t length = 128;
@@ -68,7 +68,7 @@ class StreamCalls final : public core::TeamAttachment {
 
     core::TeamState& team_;
     std::shared_ptr<core::StreamDifferences>
-        differences_;                 ///< of the job, which may end before a team's handle
+        differences_;                 ///< belongs to the job, which may end before a team's handle
     StreamCallRing* mine_ = nullptr;  ///< null: there is no memory for it
     std::mutex mutex_;                ///< guards `rings_` and the calls of this member
     std::vector<StreamCallRing*> rings_;

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ATOLL = ROOT / ".venv/bin/atoll"  # of an installed tree, as users have it
+ATOLL = ROOT / ".venv/bin/atoll"  # launcher of an installed tree, which users have
 
 
 def atoll(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:

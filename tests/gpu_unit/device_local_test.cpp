@@ -133,7 +133,7 @@ TEST_P(DeviceLocal, StridedFormsToo) {
         context.iget(memory.ints(), x, 5, 3, 1000, right_of(job));
         for (int i = 0; i < 5000; ++i)
             ASSERT_EQ(memory.real_ints()[i], i % 5 == 0 ? 5000 * job.my_pe() + i / 5 * 2 : -1);
-        std::vector<int> host(10, job.my_pe());  // as before, with both in host memory
+        std::vector<int> host(10, job.my_pe());  // the case above with both in host memory
         job.world().barrier();
         context.iput(x, host.data(), 2, 1, 10, right_of(job));
         job.world().barrier();

@@ -98,7 +98,7 @@ TEST_P(TeamRooms, AreTakenUntilExhaustedAndReturned) {
         std::uint64_t first = 0;
         for (int round = 0; round < 2; ++round) {
             std::vector<Team> teams;
-            std::uint64_t end = 0;  // of the memory of the last team
+            std::uint64_t end = 0;  // end of the last team's memory
             for (;;) {
                 teams.push_back(job.world().split(0));
                 const gpu::GroupRoom& room = teams.back().state().kernels.group_room;

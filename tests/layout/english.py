@@ -1,7 +1,7 @@
 """Reads the prose of the repository and finds what CONTRIBUTING's rules of English exclude.
 
-The prose is comments, docstrings, pages, the names of tests, and the texts of errors: the literals of C++ outside tests, and
-those of `raise` in Python.
+The prose is comments, docstrings, pages, the names of tests, values of tables in TOML, and texts that programs print: literals
+outside tests, and those of `raise` in tests, too.
 
 ``python tests/layout/english.py [PATH ...]`` prints the findings in these files or folders, the whole repository by
 default.
@@ -17,7 +17,11 @@ import sys
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from inspect import cleandoc
+from itertools import chain, pairwise
 from pathlib import Path
+
+import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_WORDS = 25
@@ -32,8 +36,7 @@ SKIPPED = (
     "tests/layout/english.py",
 )
 
-# A comment behind code may continue the name before it: "int width;  // of the blur".
-OPENINGS = re.compile(r"(?:[Ww](?:hat|ho|hom|hose|hether|here)|As|Of)\b")
+OPENINGS = re.compile(r"(?:what|who|whom|whose|whether|where|as|of)\b", re.IGNORECASE)
 # The name of a C++ test may continue that of its suite: `Teams.OfOnePe`.
 NAME_OPENINGS = re.compile(r"[Ww](?:hat|ho|hom|hose)\b")
 # A phrase of the old dialect, and the standard words for it.
@@ -152,7 +155,8 @@ def name_blocks(path: str, source: str) -> Iterator[Block]:
 
 
 def slash_blocks(path: str, source: str) -> Iterator[Block]:
-    whole, trailing = list[tuple[int, str]](), list[Block]()
+    """Comments; those behind code go on in lines below that begin in the same column."""
+    whole, trailing, column = list[tuple[int, str]](), list[list[tuple[int, str]]](), -1
     for match in SLASH_COMMENT.finditer(source):
         line = source.count("\n", 0, match.start()) + 1
         if match.group(2) is not None:
@@ -162,11 +166,15 @@ def slash_blocks(path: str, source: str) -> Iterator[Block]:
             before = source[source.rfind("\n", 0, match.start()) + 1 : match.start()]
             text = match.group(1)
             if before.strip():
-                trailing.append(Block(path, line, text.strip(), "comment"))
+                trailing.append([(line, text)])
+                column = len(before)
+            elif trailing and trailing[-1][-1][0] == line - 1 and len(before) == column:
+                trailing[-1].append((line, text))
             else:
                 whole.append((line, text))
     yield from joined(whole, path)
-    yield from trailing
+    for lines in trailing:
+        yield Block(path, lines[0][0], " ".join(text.strip() for _, text in lines), "comment")
     yield from name_blocks(path, source)
     if not path.startswith("tests/"):
         yield from literal_blocks(path, source)
@@ -202,6 +210,19 @@ def literal_blocks(path: str, source: str) -> Iterator[Block]:
             has_value, after = True, "value"
 
 
+FUNCTION_WORD = re.compile(
+    r" (?:a|an|the|of|is|are|in|to|for|on|that|with|by|no|not|has|have|at|from|it|its|as|was|were|this|if|when) "
+)
+
+
+def is_prose(text: str) -> bool:
+    """True for five or more words that are neither code, columns nor a list of names."""
+    if re.search(r"->|  |^usage|import |T\*|[{};]$|^[<{#%]", text.strip()):
+        return False
+    words = re.findall(r"(?<!\S)[A-Za-z][a-z']*[,.:;]?(?!\S)", text)
+    return len(words) >= 5 and FUNCTION_WORD.search(text) is not None
+
+
 def literal(node: ast.expr) -> str:
     """Return the text of an expression; values in it are one word each."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -213,11 +234,41 @@ def literal(node: ast.expr) -> str:
     return VALUE
 
 
-def raised_blocks(path: str, tree: ast.Module) -> Iterator[Block]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-            for text in map(literal, node.exc.args):
-                yield Block(path, node.lineno, text, "error")
+def literal_nodes(node: ast.AST) -> Iterator[ast.expr]:
+    """The outermost literals below a node, without docstrings. A sum of strings and values is one."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
+            continue
+        if isinstance(child, ast.Constant | ast.JoinedStr) or (
+            isinstance(child, ast.BinOp) and isinstance(child.op, ast.Add)
+        ):
+            yield child
+        else:
+            yield from literal_nodes(child)
+
+
+def text_blocks(path: str, tree: ast.Module) -> Iterator[Block]:
+    """Texts that a program prints or raises. Those of tests are mostly output that they expect."""
+    raised = {
+        argument
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
+        for argument in node.exc.args
+    }
+    for node in raised if path.startswith("tests/") else {*raised, *literal_nodes(tree)}:
+        text = literal(node)
+        if node in raised or is_prose(text):
+            yield Block(path, node.lineno, text, "error")
+
+
+def attribute_docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Strings behind an assignment in a module or class."""
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef)]
+    for before, after in chain.from_iterable(map(pairwise, bodies)):
+        text = after.value if isinstance(after, ast.Expr) else None
+        follows = isinstance(before, ast.Assign | ast.AnnAssign)
+        if follows and isinstance(text, ast.Constant) and isinstance(text.value, str):
+            yield text
 
 
 def python_blocks(path: str, source: str) -> Iterator[Block]:
@@ -233,12 +284,38 @@ def python_blocks(path: str, source: str) -> Iterator[Block]:
     yield from joined(whole, path)
     yield from name_blocks(path, source)
     tree = ast.parse(source)
-    yield from raised_blocks(path, tree)
+    yield from text_blocks(path, tree)
+    for attribute in attribute_docstrings(tree):
+        yield from page_blocks(path, cleandoc(str(attribute.value)), attribute.lineno, "docstring")
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(node)
             if text:
                 yield from page_blocks(path, text, node.body[0].lineno, "docstring")
+
+
+def script_blocks(path: str, source: str) -> Iterator[Block]:
+    """Texts of a script: literals of five or more words."""
+    for match in re.finditer(r"'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`", source):
+        text = re.sub(r"\$\{[^}]*\}", VALUE, match[1] or match[2] or "")
+        if is_prose(text):
+            yield Block(path, source.count("\n", 0, match.start()) + 1, text, "error")
+
+
+def table_blocks(path: str, source: str) -> Iterator[Block]:
+    """Texts of a table of TOML: its values of five or more words."""
+
+    def texts(value: object) -> Iterator[str]:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict | list):
+            for each in value.values() if isinstance(value, dict) else value:
+                yield from texts(each)
+
+    for text in texts(tomllib.loads(source)):
+        if is_prose(text):
+            begin = max(source.find(text[:30].split("\n")[0].split('"')[0]), 0)
+            yield from page_blocks(path, text, source.count("\n", 0, begin) + 1, "text")
 
 
 def hash_blocks(path: str, source: str) -> Iterator[Block]:
@@ -251,7 +328,7 @@ def hash_blocks(path: str, source: str) -> Iterator[Block]:
 
 
 def page_blocks(path: str, source: str, first: int = 1, kind: str = "page") -> Iterator[Block]:
-    """Paragraphs, list items and cells of tables; no code."""
+    """Paragraphs, list items, cells of tables, and comments in blocks of code."""
     fenced, texts, start = False, list[str](), first
     for number, line in enumerate([*source.split("\n"), ""], first):
         stripped = line.strip()
@@ -263,6 +340,8 @@ def page_blocks(path: str, source: str, first: int = 1, kind: str = "page") -> I
         if texts and (code or cells or item or not stripped or stripped.startswith("#")):
             yield Block(path, start, " ".join(texts), kind)
             texts = []
+        if fenced and (comment := re.search(r"(?:^|\s)(?:#|//) (\w.*)", line)):
+            yield Block(path, number, comment[1], "code")
         if code or not stripped or re.fullmatch(r"[-=~|: ]+", stripped):
             continue
         if cells:
@@ -282,10 +361,14 @@ def blocks(path: Path, root: Path = ROOT) -> list[Block]:
     name, source = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8", errors="replace")
     if path.suffix in SLASHES:
         return list(slash_blocks(name, source))
+    if path.suffix in {".js", ".css"}:
+        return [*slash_blocks(name, source), *script_blocks(name, source)]
     if path.suffix in {".py", ".pyi"}:
         return list(python_blocks(name, source))
     if path.suffix == ".md":
         return list(page_blocks(name, source))
+    if path.suffix == ".toml" and name.startswith(("api/", "docs/site/")):
+        return [*hash_blocks(name, source), *table_blocks(name, source)]
     if path.suffix in HASHES or path.name == "CMakeLists.txt":
         return list(hash_blocks(name, source))
     return []

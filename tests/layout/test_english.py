@@ -1,5 +1,7 @@
 """The prose of the repository is plain English: see "How we write" in CONTRIBUTING.md."""
 
+from pathlib import Path
+
 import english
 import pytest
 
@@ -43,19 +45,42 @@ def test_plain_text_has_none(text):
     assert not found(text)
 
 
-def test_reads_each_kind_of_text(tmp_path):
-    files = {
-        "a.cpp": "// What it is.\nint x;  // Whose turn it is\n/* Where it\n * lies. */",
-        "a.py": '"""It stands here."""\n# What it is.\n',
-        "a.sh": "# Who waits.\n",
-        "a.md": "# Title\n\nIt stands here.\n\n| it stands |\n",
-    }
-    counts = {}
-    for name, text in files.items():
-        file = tmp_path / name
-        file.write_text(text)
-        counts[name] = sum(1 for block in english.blocks(file, tmp_path) for _ in english.findings(block))
-    assert counts == {"a.cpp": 3, "a.py": 2, "a.sh": 2, "a.md": 2}
+def findings_of(folder: Path, name: str, text: str) -> int:
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return sum(1 for block in english.blocks(file, folder) for _ in english.findings(block))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "count"),
+    [
+        ("a.cpp", "// What it is.\nint x;  // Whose turn it is\n/* Where it\n * lies. */", 3),
+        ("a.cpp", "int width;  // of the blur\n", 1),
+        ("a.cpp", "int width;  // the width\n            // of the blur\nint x;\n// of it", 1),
+        ("a.py", '"""It stands here."""\n# What it is.\n', 2),
+        ("a.py", 'x = 1\n"""Of a word."""\nclass A:\n    y: int\n    """As in B."""\n', 2),
+        (
+            "a.py",
+            'print(f"no {x} of these {y} stands here")\nsay("a" + x + " of these three words stands")\n',
+            2,
+        ),
+        ("a.py", 'NAMES = "add stands subtract anew multiply"\nprint("stands alone")\n', 0),
+        ("tests/a.py", 'print("none of these words stands here")\n', 0),
+        ("a.sh", "# Who waits.\n", 2),
+        ("a.md", "# Title\n\nIt stands here.\n\n| it stands |\n", 2),
+        ("a.md", "```python\nstands = 1  # it stands here\n```\n", 1),
+        (
+            "a.js",
+            "// Of a page\nsay('none of these words stands here'); say(`${x} of them stands in the way`);\n",
+            3,
+        ),
+        ("a.css", "/* What it prints */ body { stands: x; }\n", 1),
+        ("api/a.toml", '# As it is\nstands = 1\n[x]\ny = ["none of these words stands here"]\n', 2),
+    ],
+)
+def test_reads_each_kind_of_text(tmp_path: Path, name: str, text: str, count: int) -> None:
+    assert findings_of(tmp_path, name, text) == count
 
 
 def test_reads_the_names_of_tests(tmp_path):

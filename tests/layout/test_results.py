@@ -84,7 +84,7 @@ def test_kernels_have_the_median_ratio_of_their_turns() -> None:
         "gpu_kernels", {"about": {"date": "2026-11-24", "gpu": "G", "gpus": 2}, "rows": rows}
     )
     assert run["machine"] == {"gpus": ["G", "G"]}
-    assert [row.get("ratio") for row in run["rows"]] == [None, 1.5]  # of 2, 1 and 1.5
+    assert [row.get("ratio") for row in run["rows"]] == [None, 1.5]  # median of 2, 1 and 1.5
     table = tables.kernel_table(run)
     assert "| flag 8 B | 2.00 ± 75 % | 2.00; 1.50 |" in table
     assert table.endswith("No row.")

@@ -32,7 +32,7 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 def test_the_pages_cells_show_what_the_page_shows(notebook: Notebook) -> None:
     found = blocks(ROOT / "docs" / "notebooks.md")
-    assert found[0] == ("python", "%load_ext atoll\n")  # as the fixture has done
+    assert found[0] == ("python", "%load_ext atoll\n")  # the fixture has run this cell
     cells = [i for i, (_, text) in enumerate(found) if text.startswith("%%atoll")]
     assert len(cells) == 2
     for i in cells:

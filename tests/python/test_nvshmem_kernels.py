@@ -63,8 +63,8 @@ MISTAKES = {
     "nv.reduce(0, x, x, 'avg')": "reduce: op is 'avg'; it must be one of sum, prod, min, max, and, or, xor",
     "nv.put(x, 3, 0)": "src is int64; it must be an array",
     "nv.signal_wait(3, 5, 1)": "signal_var is int64; it must be an array",
-    "nv.barrier(99)": "uses a team that this PE has no part in, that was destroyed",
-    "nv.sync_all()": "or the job is not joined (nvshmem.core.init)",
+    "nv.barrier(99)": "uses a team without this PE, a destroyed team",
+    "nv.sync_all()": "the job is not joined (nvshmem.core.init)",
 }
 
 

@@ -15,7 +15,7 @@ struct Transfer {
     int block, count, dest_stride, source_stride;  ///< in elements
     int dest_shift, source_shift;                  ///< in elements, from the cell, from the half
     int context;
-    std::uint64_t seed;  ///< of a private source's bytes
+    std::uint64_t seed;  ///< seed of a private source's bytes
 };
 
 inline Transfer draw_transfer(Random& random, int n, int origin, int index) {

@@ -18,7 +18,7 @@ def test_a_line_arrives_while_its_pe_waits(
     where: list[object] = ["-n", 2]
     if through_agents:
         agent = tmp_path / "agent"
-        agent.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')  # as ssh to a host that is this one
+        agent.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')  # runs ssh's command on this host
         agent.chmod(0o755)
         where = ["--hosts", "here:2", "--agent", agent]
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("ATOLL_", "SHMEM_", "SMA_"))}

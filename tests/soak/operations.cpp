@@ -85,7 +85,7 @@ class Soak {
     struct Block {
         unsigned char* data;
         std::uint64_t serial;
-        std::vector<Bytes> model;  ///< of every PE
+        std::vector<Bytes> model;  ///< bytes of every PE
     };
 
     static std::size_t index(int pe) { return static_cast<std::size_t>(pe); }

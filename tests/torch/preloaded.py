@@ -167,7 +167,7 @@ def become(request: Request) -> list[str]:
         sys.stdout.reconfigure(write_through=True)  # type: ignore[union-attr]
         arguments = arguments[1:]
     sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(":"))
-    _atoll_torch.register()  # as the import of PyTorch does, by its environment
+    _atoll_torch.register()  # the import of PyTorch does this by its environment
     return arguments
 
 

@@ -83,7 +83,7 @@ def symmetric_groups_and_allocations(ranks: Ranks) -> None:
     for turn in range(30):
         tensor, handle, world = tensors[turn % 5], both[turn % 5], everyone[turn % 5]
         tensor.fill_(10 * turn + ranks.rank)
-        handle.barrier()  # of the pair alone: pairs drift apart
+        handle.barrier()  # only the pair meets: pairs drift apart
         other = handle.get_buffer(1 - handle.rank, tensor.shape, tensor.dtype)
         assert other.eq(10 * turn + pair[1 - handle.rank]).all()
         handle.barrier()
@@ -315,7 +315,7 @@ def collectives_read_symmetric_tensors_in_place(ranks: Ranks) -> None:
 def windows(ranks: Ranks) -> None:
     group = ranks.atoll
     if not hasattr(group, "new_window"):
-        return  # of PyTorch 2.15
+        return  # PyTorch 2.15 adds it
     assert group.supports_window
     tensor = symm_mem.empty(3, 8, dtype=torch.int64, device="cpu").fill_(-1)
     window = group.new_window(tensor)

@@ -49,7 +49,7 @@ Layout<N> agreed_layout(const Team& team, const char* call, const Index<N>& shap
 /// An array or a team, as the members of another team passed it.
 struct Passed {
     std::vector<std::uint64_t> facts;
-    std::vector<int> members;  ///< of its team, as PEs of the other one
+    std::vector<int> members;  ///< members of its team, as PEs of the other team
 };
 /// Returns what those PEs of `over` passed that have a team `its`, such as the team of an array, whose shape
 /// is among the `facts`. Collective over `over`. Throws Error(invalid_argument) on every PE, if none has one,

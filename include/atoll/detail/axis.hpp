@@ -150,9 +150,10 @@ class Axis {
     /// Adds the indices of `wanted` in a run of indices that begins at position `local` of its part.
     static void add_common(std::vector<Segment>& found, const Range& run, std::ptrdiff_t local,
                            const Range& wanted) {
-        const auto number = [&](std::ptrdiff_t index) {  // of the first index of `wanted` that is not below
-            return index <= wanted.start ? 0 : (index - wanted.start + wanted.step - 1) / wanted.step;
-        };
+        const auto number =
+            [&](std::ptrdiff_t index) {  // number of the first index in `wanted` that is not below
+                return index <= wanted.start ? 0 : (index - wanted.start + wanted.step - 1) / wanted.step;
+            };
         const std::ptrdiff_t first = number(run.start);
         const std::ptrdiff_t stop = std::min(wanted.count(), number(run.stop));
         if (first >= stop) return;

@@ -13,7 +13,7 @@ namespace atl {
 /// none.
 struct MessageElements {
     char kind = '\0';         ///< NumPy's letter, such as 'f'; '\0': only sizes are compared
-    std::uint32_t bytes = 0;  ///< of one; 0: not given
+    std::uint32_t bytes = 0;  ///< bytes per element; 0: not given
 };
 /// Numbers of more than one byte are compared by size. Bytes and classes are sent as raw memory.
 template <class T>

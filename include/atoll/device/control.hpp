@@ -34,8 +34,8 @@ struct Report {
     int peer;  ///< team PE waited for, -1 any
     // Kernels in Python write the next three as one word of 32 bits.
     alignas(4) Subject subject;
-    Compare compare;  ///< of a word
-    Values values;    ///< of a word
+    Compare compare;  ///< comparison for one word
+    Values values;    ///< values for one word
     int tag;          ///< the caller's tag
     unsigned long long address;
     unsigned long long expected;  ///< bits of the awaited word's type
@@ -75,9 +75,9 @@ struct alignas(16) FlaggedPair {
     unsigned long long word[2];  ///< data in the low half, flag (the epoch) in the high one
 };
 
-constexpr unsigned slot_area_pairs = 512;  ///< of each parity: 4 KiB of data over a few members
+constexpr unsigned slot_area_pairs = 512;  ///< pairs per parity: 4 KiB of data with few members
 constexpr int few_pes = 64;                ///< up to so many members share `slot_area_pairs`
-constexpr unsigned least_slot_pairs = slot_area_pairs / few_pes;  ///< of each member, if they are more
+constexpr unsigned least_slot_pairs = slot_area_pairs / few_pes;  ///< pairs per member in larger teams
 
 /// One member's block. Its arrays, whose sizes depend on the number of members, follow it. Other members
 /// write only the arrays `arrived` and `slots`.
@@ -85,7 +85,7 @@ struct Control {
     // ---- written by Team::device, before a kernel can see it
     unsigned version;
     int team;                         ///< number on this PE, for people
-    unsigned long long bound_ns;      ///< of waits; 0 none
+    unsigned long long bound_ns;      ///< limit of waits; 0: none
     const Watch* watch;               ///< address for the processor of this memory
     const int* pes_of;                ///< the members' numbers in the world, in this block
     unsigned checks;                  ///< not 0: PE numbers are checked (ATOLL_CHECK)

@@ -96,7 +96,7 @@ ATOLL_ANYWHERE inline void check_place(const Team& team, Operation operation, co
 
 /// The route from this PE's addresses to another PE's.
 struct Route {
-    long long distance;  ///< of a near PE
+    long long distance;  ///< distance to a near PE's slot
     int slot;            ///< negative for far PEs
     template <class T> ATOLL_ANYWHERE T* at(T* symmetric) const {
         return reinterpret_cast<T*>(reinterpret_cast<unsigned long long>(symmetric) +

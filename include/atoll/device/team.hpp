@@ -58,7 +58,7 @@ template <class T> using SameAs = typename Same<T>::type;
 /// `control`, so that no kernel's signature changes.
 struct Team {
     int my_pe;         ///< within the team
-    int n_pes;         ///< of the team
+    int n_pes;         ///< members of the team
     char* window;      ///< slot 0
     long long stride;  ///< bytes from slot to slot
     int my_slot;

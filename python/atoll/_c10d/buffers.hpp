@@ -249,7 +249,7 @@ inline int op_of(const c10d::ReduceOp& op, at::ScalarType type, const char* oper
         case c10d::ReduceOp::BXOR:
             return ATOLL_XOR;
         case c10d::ReduceOp::PREMUL_SUM:
-            return ATOLL_SUM;  // of the tensors that `multiplied` returns
+            return ATOLL_SUM;  // operation on the tensors that `multiplied` returns
         default:
             TORCH_CHECK_VALUE(false, operation,
                               " takes SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR and PREMUL_SUM.");

@@ -94,7 +94,8 @@ class GpuWork : public c10d::Work {
     c10::Stream stream_;
     const std::uint64_t sequence_;
     std::mutex mutex_;
-    std::optional<c10::Event> event_;  ///< of an operation on the caller's stream: recorded when first needed
+    std::optional<c10::Event>
+        event_;  ///< end of an operation on the caller's stream: recorded when first needed
     c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
@@ -135,8 +136,8 @@ class Line {
     c10::Device device_;
     DeviceGroup group_;
     c10::Stream own_;
-    std::optional<c10::Stream> last_;           ///< of the last call that no graph captured
-    std::optional<c10::Stream> last_captured_;  ///< of the last call that a graph captured
+    std::optional<c10::Stream> last_;           ///< stream of the last call that no graph captured
+    std::optional<c10::Stream> last_captured_;  ///< stream of the last call that a graph captured
 };
 
 /// A group's operations on one GPU.

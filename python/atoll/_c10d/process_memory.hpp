@@ -25,7 +25,7 @@ class ProcessMemory {
   private:
     const pid_t process_;
     const std::string name_;
-    const int folder_;  ///< of /proc; it stays that of this process when another one gets its number
+    const int folder_;  ///< folder in /proc; remains that of this process if another one gets its number
 };
 
 }  // namespace atoll_c10d

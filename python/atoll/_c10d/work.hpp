@@ -67,7 +67,7 @@ inline int run_signal_handlers() {
 struct Job {
     OpType type = OpType::UNKNOWN;
     Tensors kept;                  ///< contiguous tensors that the transfer reads and writes
-    Tensors results;               ///< as the caller gave them
+    Tensors results;               ///< tensors that the caller passed
     std::function<void()> finish;  ///< copies to tensors that are not contiguous; may be empty
     bool profiled = false;         ///< true if `shown` has the tensors for a profiler
     Tensors shown;

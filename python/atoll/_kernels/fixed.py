@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 FREE = object()
-"""Stands for an argument that is not fixed."""
+"""Marks an argument that is not fixed."""
 
 
 def fixing(function: Callable[..., Any], positional: list[Any], named: dict[str, Any]) -> Callable[..., Any]:

@@ -14,8 +14,8 @@ class Event(NamedTuple):
     peer: str = ""
     word: str = ""
     moved: str = ""
-    """The array whose bytes count, or: `both`, the smaller of dst and src; `count`, the elements of a strided
-    copy; `share`, a member's share of src.
+    """The array whose size is the event's number of bytes. Or `both`: the smaller of dst and src. Or `count`: the
+    elements of a strided copy. Or `share`: a member's share of src.
     """
     value: str = ""
 

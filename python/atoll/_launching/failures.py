@@ -79,7 +79,7 @@ def differing_calls(calls: Mapping[int, tuple[str, str]]) -> str | None:
     counts = Counter(call for call, _ in calls.values())
     if len(counts) < 2:
         return None
-    usual = counts.most_common(1)[0][0]  # of equal counts the first
+    usual = counts.most_common(1)[0][0]  # the first of several with the same count
 
     def text_of(wanted: str) -> str:
         pes = [pe for pe, (call, _) in calls.items() if call == wanted]

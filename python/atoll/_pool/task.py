@@ -152,7 +152,7 @@ class Pe:
         self.number, self.pid, self.sock = number, pid, sock
         self.ready = False  # it has imported everything
         self.task: Task | None = None
-        self.step = -2  # of the world team, at its last answer
+        self.step = -2  # step of the world team at its last answer
         self.outputs: list[Lines] = []
 
 

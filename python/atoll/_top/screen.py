@@ -91,8 +91,8 @@ class Screen:
         self._notice = ""
         self._sorted_by = "p"
         self._reverse = False
-        self._first = 0  # of the lines that do not fit
-        self._chosen = 0  # of the list's jobs
+        self._first = 0  # first line shown if not all fit
+        self._chosen = 0  # selected job of the list
 
     def __enter__(self) -> Screen:
         self._live.start()

@@ -57,7 +57,7 @@ def _is_written_back(code: CodeType, at: int) -> bool:
 
 def _in_place(operation: Callable[[Any, Any], Any]) -> Callable[[Copy, Any], Any]:
     def changed(self: Copy, other: Any) -> Any:
-        if self.flags.writeable:  # as from numpy.empty_like(a[box])
+        if self.flags.writeable:  # made writeable, for example by numpy.empty_like(a[box])
             operation(self.view(np.ndarray), other)
             return self
         caller = sys._getframe(1)

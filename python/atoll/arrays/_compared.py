@@ -25,7 +25,7 @@ from ._teams._exchange import gathered
 P = ParamSpec("P")
 R = TypeVar("R")
 CHECKED_BYTES = 1 << 22  # read at a time for a checksum
-X87_BYTES = 10  # of a long double of x86 that have its number
+X87_BYTES = 10  # bytes of an x86 long double that hold its value
 
 
 class _Thread(threading.local):

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from ._array import DistArray
     from ._axis import Axis
 
-MOST_RUNS = 24  # of an axis are drawn, so that a picture stays small
+MOST_RUNS = 24  # runs drawn per axis, so that a picture remains small
 MOST_POINTS = 200  # along an axis are read for a picture
 COLOURS = ("#8dd3c7", "#ffed6f", "#bebada", "#fb8072", "#80b1d3", "#fdb462", "#b3de69", "#fccde5", "#d9d9d9")
-WIDTH, LOWEST, HIGHEST = 240, 30, 240  # of the owners' picture in a notebook, in pixels
+WIDTH, LOWEST, HIGHEST = 240, 30, 240  # size of the owners' picture in a notebook, in pixels
 Array = np.ndarray[Any, Any]
 
 

@@ -60,7 +60,7 @@ class Exchange:
         self._words = [signals(team, directions, library) for _ in range(2)]
         self._ready, self._arrived = (words.raw for words in self._words)
         self._count = 0
-        self._kinds: tuple[str, ...] = ()  # of the first exchange, with its plan; they stay
+        self._kinds: tuple[str, ...] = ()  # kinds of the first exchange and its plan, kept for later ones
         self._plan: list[Neighbour] = []
         self._is_started = self._reflects = False
 

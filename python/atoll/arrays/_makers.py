@@ -24,7 +24,7 @@ from ._ufuncs import fill
 from ._updates._joined import joined
 
 DRAWN = 1 << 16  # random numbers drawn at a time
-PHILOX_BYTES = 32  # of random bits for each count of the generator
+PHILOX_BYTES = 32  # random bytes per count of the generator
 
 
 @collective()

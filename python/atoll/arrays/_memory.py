@@ -108,7 +108,7 @@ class Memory:
 
     def __init__(self, its: Allocation, shape: tuple[int, ...]) -> None:
         self._its = its
-        self._shape = shape  # of the whole array, for errors
+        self._shape = shape  # shape of the whole array, for errors
         self.dtype: np.dtype[Any] = its.library.dtype(its.block)
         self._block = its.block
         self.kind = type(its.block)

@@ -287,7 +287,7 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
         return getattr(arguments[0], _ATTRIBUTES[function])
     if function is np.size:
         return _size(*arguments, **keywords)
-    if function in (np.can_cast, np.result_type):  # of dtypes alone, so not collective
+    if function in (np.can_cast, np.result_type):  # these depend on dtypes alone, so they are not collective
         return function(*(x.dtype if isinstance(x, DistArray) else x for x in arguments), **keywords)
     name = f"numpy.{function.__name__}"
     if function in _ELEMENTWISE and (function is not np.where or len(arguments) == 3):

@@ -22,7 +22,7 @@ class Package:
     """Modules of other packages for machines without NVIDIA's driver, and Atoll's modules in their place. An empty text
     is a package without contents, unless such a package is installed."""
     launched: dict[str, str] = field(default_factory=dict)
-    """As substitutes, for processes that `atoll run` started."""
+    """The same for processes that `atoll run` started."""
 
 
 _NVSHMEM_PARTS = ("amo", "collective", "direct", "mem", "rma")

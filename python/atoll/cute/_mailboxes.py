@@ -46,12 +46,12 @@ class End:
     number: Int64
     """The number of messages sent, or received."""
     taken: Int64
-    """Of an Outbox, the number of messages that the other PE has received, when last loaded. Of an Inbox, the
-    address at which the other PE learns that number.
+    """In an Outbox, the number of messages that the other PE has received, when last loaded. In an Inbox, the
+    address at which the other PE reads that number.
     """
     tag: Int32
     bound: Int64 | None
-    """The limit of each wait, as in Call."""
+    """The limit of each wait: see Call."""
 
 
 class Outbox(End):

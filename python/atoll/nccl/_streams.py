@@ -52,7 +52,7 @@ class _Last(NamedTuple):
     """Kept, so that the stream exists."""
     handle: int
     recorded: bool
-    """Whether an event is at the end of the call: for streams that may end while only their handle is known."""
+    """True if an event is at the end of the call: for streams that may end while only their handle is known."""
 
 
 class Order:

@@ -36,12 +36,12 @@ class End(NamedTuple):
     number: Any
     """The number of messages sent, or received."""
     taken: Any
-    """Of an Outbox, the number of messages that the other PE has received, when last loaded. Of an Inbox, the
-    address at which the other PE learns that number.
+    """In an Outbox, the number of messages that the other PE has received, when last loaded. In an Inbox, the
+    address at which the other PE reads that number.
     """
     tag: Any
     bound: Any
-    """As in Call."""
+    """The limit of each wait: see Call."""
 
 
 class Outbox(End):

@@ -172,7 +172,7 @@ class Ctx:
 
 def _default_context() -> Ctx:
     made = Ctx()
-    made.ob_ctx = None  # as Atoll's calls take it
+    made.ob_ctx = None  # None is the default context of Atoll's calls
     return made
 
 

@@ -48,7 +48,7 @@ class Entries:
     def _plan(self, counts: Array) -> None:
         """Let each owner know what it puts. `counts` has the entries of a PE (rows) at each owner (columns). Collective."""
         team, me, n = self._team, self._me, len(counts)
-        starts = np.cumsum(counts, axis=1) - counts  # of each owner's entries in a PE's room
+        starts = np.cumsum(counts, axis=1) - counts  # start of each owner's entries in a PE's region
         self._room = int(counts.sum(axis=1).max())
         self._owners = np.flatnonzero(counts[me]).tolist()
         wanted = allocate(team, (max(self._room, 1),), np.dtype(np.int64))

@@ -43,8 +43,10 @@ class Frontier:
         counts = np.asarray(atoll.fcollect(np.diff(self._ends), team=team)).reshape(n, n)  # from, to
         self._places = (
             np.cumsum(counts, axis=0)[me] - counts[me]
-        )  # of this PE's entries in the others' inboxes
-        self._starts = np.cumsum(counts[:, me]) - counts[:, me]  # of the others' entries in this PE's inbox
+        )  # starts of this PE's entries in the others' inboxes
+        self._starts = (
+            np.cumsum(counts[:, me]) - counts[:, me]
+        )  # starts of the others' entries in this PE's inbox
         room, number = max(1, int(counts.sum(axis=0).max())), np.dtype(np.int64)
         self._inbox = allocate(team, (room, 2), number, zero=False).block  # vertex of the owner, parent
         self._arrived = allocate(team, (n,), number).block  # entries from each PE

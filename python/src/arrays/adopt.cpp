@@ -19,7 +19,7 @@ enum class Kind : unsigned char {
     cupy,
     interface,
     buffer,
-    maybe_interface  ///< of a type: its objects have attributes of their own
+    maybe_interface  ///< objects of the type may have the attributes themselves
 };
 
 struct Names {

@@ -58,7 +58,7 @@ struct ManagedVersioned {
 struct ExchangeApi {
     Version version;
     const ExchangeApi* previous;
-    void (*allocate)();                           ///< of another type; not used here
+    void (*allocate)();                           ///< has another signature in DLPack; not used here
     void (*managed_of)();                         ///< likewise
     void (*object_of)();                          ///< likewise
     int (*tensor_of)(void* object, Tensor* out);  ///< may be null

@@ -37,7 +37,8 @@ struct Adopted {
     PyObject* headers[max_arguments];
     PyObject* passed[max_arguments];  ///< the array that each header replaces; borrowed
     int n = 0;
-    Library library = Library::none;  ///< of the first of torch or CuPy, else of the first that has one
+    Library library =
+        Library::none;  ///< library of the first argument of torch or CuPy, else of the first with a library
     bool of_torch = false, of_cupy = false;  ///< some of them are
 
     Adopted() = default;

@@ -9,8 +9,9 @@
 namespace atl::python {
 
 struct CallerLine {
-    std::string file;       ///< as the program was started: a path, or "<stdin>"
-    std::string operation;  ///< of distributed arrays or objects, if it made the call: "exchange_halo"
+    std::string file;       ///< path with which the program was started, or "<stdin>"
+    std::string operation;  ///< operation of distributed arrays or objects that made the call, such as
+                            ///< "exchange_halo"
     int number = 0;         ///< 0: no frame of this thread belongs to the program
 
     explicit operator bool() const { return number > 0; }

@@ -19,7 +19,7 @@ struct Blocks {
     const Context& ctx;
     char* data;
     npy_int64 item;
-    std::vector<npy_int64> ends;  ///< of the blocks: the first numbers of the next ones
+    std::vector<npy_int64> ends;  ///< ends of the blocks: the first numbers of the next ones
     std::vector<char*>
         origins;  ///< the address that element 0 would have if the block went back to it; null: far
 

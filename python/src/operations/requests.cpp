@@ -58,7 +58,7 @@ bool test(const StartedPtr& started) {
 /// Drops the collectives that are done and have no Request.
 void sweep() {
     for (const StartedPtr& started : std::vector<StartedPtr>(unfinished())) {
-        if (started.use_count() > 2) continue;  // of the list, of this copy, and of a Request
+        if (started.use_count() > 2) continue;  // owners are the list, this copy and a Request
         try {
             test(started);
         } catch (const Error&) {

@@ -31,7 +31,7 @@ constexpr std::size_t granule = 512;  // the granularity of CUDA's own blocks
 
 struct Taken {
     std::size_t bytes;
-    std::uint64_t number;   ///< of this PE's allocations, from 1
+    std::uint64_t number;   ///< number among this PE's allocations, from 1
     std::set<int> alike{};  ///< world PEs known to have an equal allocation
 };
 

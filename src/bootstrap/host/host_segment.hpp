@@ -58,7 +58,7 @@ class MappedBoard {
     common::BoardView view_;
     std::string identity_;
     std::string why_no_logs_;
-    common::Fd shown_;  ///< of a board that this process made for others
+    common::Fd shown_;  ///< board that this process made for others
 };
 
 /// The numbers 0 to n_pes - 1: the PEs of a job on one host.

@@ -11,12 +11,12 @@ namespace atl::bootstrap {
 /// The same on all PEs, except `members`, which lists this PE's domain.
 struct Hosts {
     std::vector<int> host_of;        ///< by PE; hosts count from 0 by their first PE
-    std::vector<std::string> names;  ///< of hosts, for people
+    std::vector<std::string> names;  ///< human-readable names of hosts
     /// Domain by PE: PEs of one domain load and store each other's memory. A domain lies on one host. A PE
     /// that cannot receive the host's memory forms a domain alone.
     std::vector<int> domain_of;
     int n_domains = 1;
-    std::vector<int> members;  ///< of this PE's domain, in order
+    std::vector<int> members;  ///< members of this PE's domain, in order
     int machine_pes = 1;       ///< PEs that run on this PE's machine, whatever their hosts are called
     int machine_index = 0;     ///< this PE's place among these
 

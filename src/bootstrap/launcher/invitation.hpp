@@ -11,13 +11,13 @@ namespace atl::bootstrap {
 
 struct Invitation {
     static constexpr const char* variable = "ATOLL_JOIN";
-    static constexpr int version = 2;  ///< of its text, apart from the protocol of PEs on one host
+    static constexpr int version = 2;  ///< version of its text, apart from the protocol of PEs on one host
 
     int pe = 0;
     int n_pes = 0;
     int port = 0;
     std::string secret;
-    std::string addresses;  ///< of the launcher's host, separated by commas
+    std::string addresses;  ///< addresses of the launcher's host, separated by commas
     BoardLogs logs;         ///< for a trace
     /// An inherited SOCK_SEQPACKET socket, to which the PE sends a packet "J" with the descriptor of its
     /// host's board; -1: the agent needs none.

@@ -28,7 +28,7 @@ constexpr std::size_t half_digits = 32;
 /// An id: "atoll1-" and 64 digits. If PEs of other hosts can reach the maker, "@HOST:PORT:ADDRESS,ADDRESS="
 /// follows.
 struct Id {
-    std::string name;  ///< of the abstract socket
+    std::string name;  ///< name of the abstract socket
     std::string token;
     std::string host;
     int port = 0;

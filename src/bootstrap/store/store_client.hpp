@@ -24,7 +24,7 @@ class StoreClient {
         int pe = 0;  ///< -1 - number: a guest of the server, not a PE
         int n_pes = 1;
         std::string secret;
-        std::string settings;  ///< as in Hello
+        std::string settings;  ///< same text in Hello
         double silence_s = 3;  ///< a host is gone after this time without an answer
     };
     /// Tries to connect once. An invalid Fd means "not yet". Throws if a further attempt is of no use.
@@ -83,7 +83,7 @@ class StoreClient {
     common::BoardView board_;
     std::mutex mutex_;
     std::function<void(const Frame&)> news_;
-    int error_ = 0;  // of the connection's end
+    int error_ = 0;  // errno of the connection's end
 };
 
 }  // namespace atl::bootstrap

@@ -37,8 +37,8 @@
 namespace atl::bootstrap {
 
 inline constexpr std::string_view greeting = "ATOLL/1\n";
-inline constexpr std::size_t most_from_strangers = 2048;   ///< of a hello
-inline constexpr std::size_t most_frame_bytes = 16 << 20;  ///< of anything
+inline constexpr std::size_t most_from_strangers = 2048;   ///< bytes of a hello
+inline constexpr std::size_t most_frame_bytes = 16 << 20;  ///< bytes of any frame
 
 struct Frame {
     char type = 0;
@@ -50,7 +50,7 @@ std::string encode(char type, std::string_view body = {});
 /// The data by which a PE identifies itself.
 struct Hello {
     int pe = 0, n_pes = 1, pid = 0;
-    std::string release;   ///< of its library
+    std::string release;   ///< release of its library
     std::string host;      ///< that it runs on
     std::string number;    ///< for the server's proof
     std::string settings;  ///< those that must be alike for all PEs

@@ -27,7 +27,7 @@ class UsageError : public std::runtime_error {
 /// Begins every line of the launcher's own.
 inline constexpr const char* line_begin = "atoll run: ";
 
-constexpr int timeout_status = 124;  ///< of a job that --timeout ended, as of timeout(1)
+constexpr int timeout_status = 124;  ///< status of a job that --timeout ended; timeout(1) uses it, too
 
 /// Throws if a part of the output was lost, such as on a full disk.
 void check_stdout();

@@ -39,12 +39,12 @@ struct RunOptions {
     bool gdb = false;               ///< gdb starts each PE
     bool tmux = false;              ///< a pane of tmux for each PE
     double timeout_s = 0;           ///< 0 = none
-    std::string heap_size;          ///< as written, already checked; empty = not given
+    std::string heap_size;          ///< text of the option, already checked; empty = not given
     Arguments environment;          ///< "K=V"
     Arguments command;              ///< program and its arguments
     std::vector<HostShare> hosts;   ///< --hosts; empty = this host
     std::string agent;              ///< --agent; empty = ATOLL_AGENT, else ssh
-    const Panes* panes = nullptr;   ///< of --tmux
+    const Panes* panes = nullptr;   ///< panes of --tmux
     // Only for an agent of `atoll run --hosts`.
     int first_pe = 0;  ///< the number of this host's first PE
     RankStore store;

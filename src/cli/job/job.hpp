@@ -134,7 +134,7 @@ class Job {
     void* board_memory_ = nullptr;
     common::BoardView board_;
     RankVariables ranks_;
-    std::vector<char*> environment_;  ///< of PEs, without the variables that differ between them
+    std::vector<char*> environment_;  ///< environment of PEs, without the variables that differ between them
     std::unique_ptr<ProcessGroup> group_;
     std::unique_ptr<Output> output_;           ///< null if PEs write to the launcher's streams directly
     common::Fd input_;                         ///< the PEs' end of `terminal_`, while they start

@@ -15,7 +15,7 @@ using common::EventCopy;
 using common::EventKind;
 using common::EventState;
 
-constexpr std::size_t most_events = 4;  ///< of a PE
+constexpr std::size_t most_events = 4;  ///< events per PE
 constexpr std::size_t most_groups = 4;
 
 /// A time before the end, of several PEs.

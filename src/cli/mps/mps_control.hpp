@@ -8,7 +8,7 @@
 namespace atl::cli {
 
 struct MpsAnswer {
-    int status = -1;   ///< of the program; -1: it could not be started, or took too long
+    int status = -1;   ///< exit status of the program; -1: it could not be started, or took too long
     std::string text;  ///< its output
 };
 

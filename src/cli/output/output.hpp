@@ -27,7 +27,7 @@ class Output {
     enum class Style {
         lines,
         labels,  ///< with the PE's number in front of each line
-        raw,     ///< as it comes
+        raw,     ///< unchanged
     };
     enum Target : std::uint32_t { out, err };
 

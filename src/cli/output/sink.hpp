@@ -53,7 +53,7 @@ class Sink {
     Kind kind_ = Kind::file;
     bool is_socket_ = false;
     std::string pending_;
-    std::size_t done_ = 0;  ///< of `pending_`, already written
+    std::size_t done_ = 0;  ///< bytes of `pending_` that are already written
     int error_ = 0;
 };
 

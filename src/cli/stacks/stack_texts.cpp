@@ -107,7 +107,7 @@ PeStacks python_stacks(const std::string& written) {
     std::string installed_site, standard_site;
     std::vector<std::vector<std::string>> threads(1);  // the first has lines before all threads
     std::size_t current = 0;
-    bool is_innermost = false;                                       // of the current thread
+    bool is_innermost = false;  // the next line is the innermost frame of the current thread
     bool is_current = false, is_in_pool = false, is_called = false;  // by the pool
     for (std::string line; std::getline(lines, line);) {
         if (line.empty()) continue;
@@ -120,7 +120,7 @@ PeStacks python_stacks(const std::string& written) {
         }
         const std::string site = python_site(line);
         const bool is_ours = line.find("/atoll/") != std::string::npos;
-        const bool is_command = line.find("\"<string>\"") != std::string::npos;  // of python -c
+        const bool is_command = line.find("\"<string>\"") != std::string::npos;  // python -c
         if (is_current && is_ours && line.find("/atoll/_pool/pe.py\"") != std::string::npos) {
             is_in_pool = true;
             is_called = is_called || line.ends_with(" in call");

@@ -19,7 +19,7 @@ struct PeStacks {
 struct NamedFrame {
     std::string text;
     bool is_program = false;
-    std::string file;            ///< of a frame without a name, such as "libatoll.so"
+    std::string file;            ///< file of a frame without a name, such as "libatoll.so"
     std::string line;            ///< "solver.c:12", at the end of `text`; empty if unknown
     bool is_of_headers = false;  ///< all lines of the function are of headers; with Lines::of_program
 };

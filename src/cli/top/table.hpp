@@ -15,7 +15,7 @@ struct JobRow {
     int pid = 0;
     int n_pes = 0;
     int waiting = 0;
-    double cpu_percent = 0;  ///< of all PEs
+    double cpu_percent = 0;  ///< sum over all PEs
     double seconds = 0;      ///< since its start
     std::string program;
 };
@@ -23,7 +23,7 @@ struct JobRow {
 /// One job with its rows.
 struct JobFigures {
     JobRow job;
-    std::uint64_t heap_limit_bytes = 0;  ///< of each PE; 0: no PE has called init
+    std::uint64_t heap_limit_bytes = 0;  ///< limit of each PE; 0: no PE has called init
     std::vector<TopRow> rows;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 /// A context: the identity of its team, and its number.
 using ContextKey = std::pair<std::uint32_t, std::uint32_t>;
-constexpr ContextKey default_context{1, 0};  // of the world team
+constexpr ContextKey default_context{1, 0};  // default context of the world team
 
 /// A PE that leaves alone, after an error, has only the event of its own.
 bool ends_job(const LoggedEvent& event) {

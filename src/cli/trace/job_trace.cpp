@@ -115,7 +115,7 @@ void spread_over_lanes(std::vector<LoggedEvent>& events) {
         if (event.kind == EventKind::request) requests.push_back(&event);
     std::stable_sort(requests.begin(), requests.end(),
                      [](const LoggedEvent* a, const LoggedEvent* b) { return a->began < b->began; });
-    std::vector<std::uint64_t> ends;  // of the last one in each lane
+    std::vector<std::uint64_t> ends;  // end of the last one in each lane
     for (LoggedEvent* request : requests) {
         auto lane =
             std::find_if(ends.begin(), ends.end(), [&](std::uint64_t end) { return end <= request->began; });

@@ -57,7 +57,7 @@ struct JobTrace {
     std::vector<int> process_numbers() const;
     /// Bound of the error between the clocks of two PEs, given by their places in `pes`.
     std::uint64_t clock_error_ns(std::size_t a, std::size_t b) const;
-    std::uint64_t begin_ns() const;  ///< of the first event; 0 without events
+    std::uint64_t begin_ns() const;  ///< time of the first event; 0 without events
     std::uint64_t end_ns() const;
     const common::LoggedEvent& event(EventId id) const { return pes[id.pe].log.events[id.event]; }
 };

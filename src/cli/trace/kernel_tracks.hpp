@@ -11,7 +11,7 @@
 namespace atl::cli {
 
 struct KernelSlice {
-    std::string name;                    ///< of the operation or the range
+    std::string name;                    ///< name of the operation or the range
     std::uint16_t operation = 0;         ///< number in the table of events; 0: a range
     std::uint64_t began = 0, ended = 0;  ///< ns of CLOCK_MONOTONIC
     std::uint64_t bytes = 0, place = 0, value = 0;
@@ -27,7 +27,7 @@ struct KernelTracks {
     std::vector<KernelSlice> slices;
     std::uint64_t dropped = 0;
     int gpu = -1;                      ///< the GPU whose clock was compared; -1: none
-    std::uint64_t clock_error_ns = 0;  ///< of that clock
+    std::uint64_t clock_error_ns = 0;  ///< possible error of that clock
     bool clock_is_assumed = false;     ///< it was not read, but taken for CLOCK_REALTIME
 };
 

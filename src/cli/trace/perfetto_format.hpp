@@ -13,7 +13,7 @@
 namespace atl::cli::perfetto {
 
 namespace field {
-inline constexpr unsigned packet = 1;  // of Trace
+inline constexpr unsigned packet = 1;  // field of Trace
 namespace of_packet {
 inline constexpr unsigned clock_snapshot = 6, timestamp = 8, sequence = 10, track_event = 11, interned = 12,
                           sequence_flags = 13, clock_id = 58, track_descriptor = 60;
@@ -38,9 +38,9 @@ inline constexpr unsigned event_name = 2, annotation_name = 3, number = 1, name 
 }  // namespace field
 
 enum EventType : std::uint64_t { slice_begin = 1, slice_end = 2, instant = 3, counter = 4 };
-inline constexpr std::uint64_t realtime = 1, monotonic = 3, boottime = 6;  // of BuiltinClock
-inline constexpr std::uint64_t state_cleared = 1, needs_state = 2;         // of sequence_flags
-inline constexpr std::uint64_t size_in_bytes = 3;                          // of CounterDescriptor.Unit
+inline constexpr std::uint64_t realtime = 1, monotonic = 3, boottime = 6;  // values of BuiltinClock
+inline constexpr std::uint64_t state_cleared = 1, needs_state = 2;         // bits of sequence_flags
+inline constexpr std::uint64_t size_in_bytes = 3;                          // value of CounterDescriptor.Unit
 
 /// Version of the annotations below.
 inline constexpr std::uint64_t trace_version = 1;

@@ -44,8 +44,8 @@ class ProtoMessage {
 /// A field of a message that is read.
 struct ProtoField {
     unsigned number = 0;
-    std::uint64_t value = 0;  ///< of a number
-    std::string_view bytes;   ///< of a text or message
+    std::uint64_t value = 0;  ///< value of a number
+    std::string_view bytes;   ///< bytes of a text or message
 };
 
 /// Reads the fields of a message one by one.

@@ -13,7 +13,7 @@
 namespace atl::cli {
 namespace {
 
-constexpr std::size_t most_lines = 8;  ///< of each part
+constexpr std::size_t most_lines = 8;  ///< lines of each part
 
 /// Lines sorted by a weight, the heaviest first.
 class Ranking {

@@ -56,7 +56,7 @@ struct Summary {
     std::size_t hosts = 1;
     double clock_error_us = 0;  ///< between hosts
     std::vector<common::PeStatistics> statistics;
-    std::vector<PeTimes> times;                  ///< of PEs with events
+    std::vector<PeTimes> times;                  ///< times of PEs with events
     std::map<int, Late> last_to_arrive;          ///< by the PE: the others' time, all together
     std::map<int, std::uint64_t> origins;        ///< ns that others waited, by the PE where the delay began
     std::map<PePair, Late> kept_in_collectives;  ///< by the late PE and the PE that waited for it
@@ -64,7 +64,7 @@ struct Summary {
     std::map<PePair, Traffic> traffic;           ///< by the caller and the PE whose memory it accessed
     std::map<std::pair<std::string, std::string>, CallSite> sites;  ///< by place in the program and operation
     std::map<std::string, std::map<int, std::uint64_t>> ranges;     ///< ns by name and PE
-    std::vector<common::PeStatistics> kernel_statistics;            ///< of operations inside kernels
+    std::vector<common::PeStatistics> kernel_statistics;            ///< operations inside kernels
     std::map<std::string, std::map<int, std::uint64_t>> kernel_ranges;  ///< ns of all blocks
 };
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uint32_t float_infinity = 0x7f800000;
 constexpr std::uint16_t nan_bits = 0x7fff;
-constexpr std::uint32_t exponents_apart = 112;  ///< of 1 as float (127) and as float16 (15)
-constexpr int least_float16_exponent = -24;     ///< of its smallest number that is not 0
+constexpr std::uint32_t exponents_apart = 112;  ///< exponent of 1 as float (127) minus that as float16 (15)
+constexpr int least_float16_exponent = -24;     ///< exponent of the smallest float16 that is not 0
 
 float wide_float16(std::uint16_t bits) {
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;

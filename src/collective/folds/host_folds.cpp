@@ -116,7 +116,7 @@ constexpr std::array<Row, dtype_count> table = {
     complex<Complex64>(),
     complex<Complex128>(),
     boolean(),
-    real<float>(),  // of widened halves
+    real<float>(),  // for widened halves
     real<float>(),
 };
 

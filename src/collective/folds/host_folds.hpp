@@ -16,7 +16,7 @@ struct Kernel {
     Fold fold = nullptr;
     std::size_t element_bytes = 1;
     DType half = DType::float32;  ///< float16 or bfloat16; else elements are not widened
-    float factor = 1;             ///< of each widened element
+    float factor = 1;             ///< factor of each widened element
     bool averages = false;        ///< divides the fold of widened elements by their number
 
     bool widens() const { return half != DType::float32; }

@@ -24,7 +24,7 @@ struct alignas(line_of_area) SlotHeader {
     std::atomic<std::uint64_t> round;  ///< 1 + the round in the slot
     std::uint64_t bytes;               ///< size that the members compare
     std::uint32_t call;                ///< kind, operator, type and root, see Call::bits
-    std::uint32_t number;              ///< of the call within the group
+    std::uint32_t number;              ///< number of the call within the group
     std::uint32_t rounds : 31;         ///< least number of rounds that this member needs
     std::uint32_t in_place : 1;        ///< `data` tells the place in the sender's heap, see InPlace
     std::uint32_t elements;            ///< element type that the front declares, see Call::elements

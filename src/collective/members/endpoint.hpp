@@ -68,7 +68,7 @@ class Endpoint final : public transport::Parts {
     const pid_t process_ = ::getpid();
     std::string address_;
     std::vector<std::string> addresses_;
-    std::mutex mutex_;  ///< of targets; taken within the transport's own lock
+    std::mutex mutex_;  ///< guards targets; taken within the transport's own lock
     std::unordered_map<std::uint64_t, Target*> targets_;
     std::uint64_t last_target_ = 0;
     std::mutex ends_mutex_;

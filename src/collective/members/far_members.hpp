@@ -116,8 +116,8 @@ class FarMembers final : public Target {
     const Layout layout_;
     const Hosts hosts_;
     const pid_t process_ = ::getpid();
-    const std::size_t stride_;  ///< of the copies
-    const std::size_t bytes_;   ///< of all, and of a word for `nudge`
+    const std::size_t stride_;  ///< bytes from one copy to the next
+    const std::size_t bytes_;   ///< bytes of all copies and of a word for `nudge`
     char* memory_ = nullptr;
     std::uint64_t place_ = 0;
     std::vector<std::uint64_t> places_;
@@ -132,7 +132,7 @@ class FarMembers final : public Target {
     const Doorbell doorbell_;
     std::vector<bool> greeted_;
     std::mutex ends_mutex_;
-    std::vector<std::string> ends_;  ///< of members that could not be sent to
+    std::vector<std::string> ends_;  ///< errors of members that could not be sent to
 };
 
 }  // namespace atl::far

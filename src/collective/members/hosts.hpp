@@ -12,7 +12,7 @@ namespace atl::far {
 struct Layout {
     int rank = 0;
     std::vector<int> host_of;        ///< by member; hosts are numbered in the order of their first members
-    std::vector<std::string> names;  ///< of hosts
+    std::vector<std::string> names;  ///< names of hosts
     std::vector<int> numbers;        ///< by member
 
     int n() const { return static_cast<int>(host_of.size()); }

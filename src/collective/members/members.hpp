@@ -33,7 +33,7 @@ struct Membership {
     /// A team of a job. Its collectives end once all members have started them, so that all find a
     /// difference. Errors name calls as those of blocking collectives do, with their places.
     bool is_team = false;
-    common::Recorder* recorder = nullptr;  ///< of a team: where its collectives are recorded
+    common::Recorder* recorder = nullptr;  ///< recorder for the collectives of a team
     std::uint32_t identity = 0;            ///< the team's identity there, or the group's on the job board
     /// The place of this process on the job board, where its waits are shown; null without.
     std::shared_ptr<bootstrap::Seat> seat;

@@ -19,7 +19,7 @@ struct alignas(core::line_bytes) Cell {
 
     std::atomic<std::uint32_t> number;  ///< 1, 2, 3, … along the channel, stored last
     std::uint32_t head;                 ///< Head
-    std::uint64_t message_bytes;        ///< of the whole message
+    std::uint64_t message_bytes;        ///< bytes of the whole message
     unsigned char data[data_bytes];
 };
 static_assert(sizeof(Cell) == Cell::bytes);

@@ -59,7 +59,7 @@ inline constexpr int any_source = -1;
 struct Call {
     Kind kind = Kind::barrier;
     int root = 0;  ///< root, or the other member of a message, or any_source
-    int tag = 0;   ///< of a message
+    int tag = 0;   ///< tag of a message
     int type = 0;  ///< DType, or an 8-bit type of folding.hpp; only reductions use it
     ReduceOp op = ReduceOp::sum;
     /// The data that this member gives: one span, or one for each member (scatter at the root,
@@ -87,7 +87,7 @@ struct Call {
 struct Announcement {
     std::uint32_t call = 0;      ///< Call::bits
     std::uint32_t elements = 0;  ///< letter and size of the element type; 0 if it is not compared
-    std::uint32_t number = 0;    ///< of the call within the group
+    std::uint32_t number = 0;    ///< number of the call within the group
     std::uint64_t bytes = 0;
 
     bool operator==(const Announcement&) const = default;
@@ -123,7 +123,7 @@ struct Request {
     std::uint64_t bytes = 0;   ///< that the members compare
     common::CallPlace place;   ///< the program's line that started it; empty if that is not shown
     common::Recorder::Place event;
-    common::TickClock clock;                         ///< of the log
+    common::TickClock clock;                         ///< clock of the log
     std::uint64_t began_ticks = 0, ended_ticks = 0;  ///< for a log; 0: without one
     std::size_t piece = 0;                           ///< bytes for one member in one round
     std::uint32_t rounds = 1;
@@ -132,7 +132,7 @@ struct Request {
     bool sends = false;          ///< this member publishes
     bool sliced = false;         ///< an all_reduce of two rounds a chunk
     bool shared = false;         ///< data for all members cross the network once for each host
-    std::optional<Chain> chain;  ///< of an all_reduce that passes from host to host
+    std::optional<Chain> chain;  ///< chain of an all_reduce that passes from host to host
     bool in_place = false;       ///< the others read this member's data where it lies
     bool drained = false;        ///< they have read all of it
 

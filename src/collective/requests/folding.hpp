@@ -97,7 +97,7 @@ class Folding {
     std::size_t element_bytes_ = 1;
     bool eight_bit_ = false;
     bool average_ = false;
-    DType real_ = DType::float32;  ///< of averages: the type, or that of a complex type's two parts
+    DType real_ = DType::float32;  ///< type of averages; for complex numbers, that of the two parts
     collective::Kernel kernel_;
 };
 

@@ -49,7 +49,7 @@ class Group final : public core::EndsWithJob {
         std::vector<int> missing;    ///< members that the request needs; empty if any of several may end it
         std::uint32_t call = 0;      ///< number of a collective, from 1; 0 for a message
         std::uint64_t moved = 0;     ///< changes as data move
-        std::int64_t tag = 0;        ///< of a message
+        std::int64_t tag = 0;        ///< tag of a message
         /// A message that has come while the request waits for another one. `from` is a member.
         common::OtherMessage other{};
     };

@@ -106,7 +106,7 @@ void Rounds::plan(Request& request) {
     const Call& call = request.call;
     const auto n = static_cast<std::size_t>(members_.n());
     const bool root = call.root == members_.rank();
-    const std::size_t share = slot_bytes / n / line_of_area * line_of_area;  // of each member in a slot
+    const std::size_t share = slot_bytes / n / line_of_area * line_of_area;  // bytes per member in a slot
     const auto first = [](const std::vector<Span>& in, const std::vector<Span>& out) {
         return !in.empty() ? in[0].bytes : out.empty() ? 0 : out[0].bytes;
     };

@@ -110,7 +110,7 @@ class Rounds {
 
     Members& members_;
     InPlace in_place_;
-    std::vector<char> folds_;             ///< of a chain, until they are given
+    std::vector<char> folds_;             ///< partial results of a chain, until they are passed on
     std::uint64_t base_ = 0;              ///< first round of the current collective
     std::uint64_t free_until_ = n_slots;  ///< rounds below this have a free slot
     std::uint64_t announced_ = 0;         ///< rounds that this host has consumed, as others know

@@ -39,7 +39,7 @@ class Offer {
 
 struct Membership {
     int rank = 0;
-    std::vector<std::string> texts;  ///< of all members' offers, in the order of their ranks
+    std::vector<std::string> texts;  ///< offers of all members, in the order of their ranks
     std::vector<int> names;          ///< the number of each member in errors; empty: its rank
     std::string label;               ///< " of group 3", in errors; may be empty
 };
@@ -84,7 +84,7 @@ class Symmetric {
     /// one.
     Word& word(int to, int row, int from) const;
     Word& signal_word(int to, int channel, int from) const;
-    int own_row() const { return channels_; }  ///< of the barriers of operations
+    int own_row() const { return channels_; }  ///< row for the barriers of operations
     int notify_row() const { return channels_ + 1; }
     void meet(int row, const std::string& operation, const Bounds& bounds);
     /// Waits for the other member. `begin` is when the operation began to wait; 0 if it did not wait yet.

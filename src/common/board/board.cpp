@@ -251,7 +251,8 @@ void BoardView::set_state(int pe, PeState state) const {
 
 void BoardView::sign_in(int pe) const noexcept {
     if (entry(pe).pid.load(std::memory_order_relaxed) != ::getpid())
-        entry(pe).group.active.store(0, std::memory_order_relaxed);  // of a process that is gone
+        entry(pe).group.active.store(0,
+                                     std::memory_order_relaxed);  // the previous process may have left it set
     entry(pe).is_guest.store(0, std::memory_order_relaxed);
     entry(pe).failure.kind.store(FailureNote::Kind::none, std::memory_order_relaxed);
     entry(pe).pid_namespace.store(own_pid_namespace(), std::memory_order_relaxed);

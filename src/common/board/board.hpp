@@ -62,13 +62,14 @@ struct WaitRecord {
     std::uint64_t block_bytes = 0;         ///< 0: the allocation is not known
     char name[104] = {};  ///< a language front's name of that word; empty: shown by its place
     std::uint64_t expected = 0;
-    std::uint64_t found = 0;       ///< as last seen
-    std::uint32_t compare = 0;     ///< Compare
-    std::uint32_t word_bytes = 0;  ///< of the awaited word; 0: offset, expected, found, compare are not valid
-    std::uint64_t since_ns = 0;    ///< CLOCK_MONOTONIC
-    std::uint64_t polled_ns = 0;   ///< the same clock; last write by a PE that polls
-    std::uint32_t team_id = 0;     ///< the collective call that waits: see Event::what and Event::call
-    std::uint32_t call = 0;        ///< 0: the wait is in no collective call
+    std::uint64_t found = 0;    ///< last value seen
+    std::uint32_t compare = 0;  ///< Compare
+    std::uint32_t word_bytes =
+        0;  ///< size of the awaited word; 0: offset, expected, found, compare are not valid
+    std::uint64_t since_ns = 0;   ///< CLOCK_MONOTONIC
+    std::uint64_t polled_ns = 0;  ///< the same clock; last write by a PE that polls
+    std::uint32_t team_id = 0;    ///< the collective call that waits: see Event::what and Event::call
+    std::uint32_t call = 0;       ///< 0: the wait is in no collective call
     /// World PEs of which this wait needs something, -1 behind the last. Further ones are left out.
     static constexpr int most_missing = 8;
     std::int32_t missing[most_missing] = {-1, -1, -1, -1, -1, -1, -1, -1};
@@ -76,7 +77,7 @@ struct WaitRecord {
     std::int32_t word_pe = -1;   ///< world PE that has the word which the program polls; -1: this PE
     char group[group_bytes] =
         {};                ///< name of a group (atoll/groups.h) in the team's place; `name` tells more
-    std::int64_t tag = 0;  ///< of the message of a group for which it waits
+    std::int64_t tag = 0;  ///< tag of the awaited message of a group
     OtherMessage other{};
 };
 
@@ -143,14 +144,15 @@ struct alignas(64) BoardEntry {
     FailureNote failure;
     /// Allocated bytes of the PE's host heap and of its GPU's. Written by allocations only.
     std::atomic<std::uint64_t> heap_used_bytes{0}, gpu_used_bytes{0};
-    std::atomic<std::int32_t> gpu_number{-1};  ///< as the PE's driver counts; -1: the PE has opened no GPU
+    std::atomic<std::int32_t> gpu_number{
+        -1};  ///< the GPU's number in the PE's driver; -1: the PE has opened no GPU
 };
 
 enum class HostWait : std::uint32_t {
     none,
     sleeps,
     polls,    ///< the program calls a test in a loop, and does little else
-    pending,  ///< of a group: begun and not awaited in a call of ours; PyTorch may wait for it
+    pending,  ///< call of a group that has begun, and that no call of ours awaits; PyTorch may wait for it
 };
 
 enum class GpuWait : std::uint32_t {
@@ -211,8 +213,8 @@ struct CallSeen {
 
 /// The last update of a word by a PE.
 struct UpdateSeen {
-    std::uint64_t place = 0;  ///< as in a wait
-    std::uint64_t value = 0;  ///< of a put: its bytes
+    std::uint64_t place = 0;  ///< offset in the form of WaitRecord
+    std::uint64_t value = 0;  ///< value; for a put its bytes
     int pe = 0;               ///< that has the word
     UpdateKind kind = UpdateKind::set;
     std::uint64_t count = 1;  ///< updates of this kind in a row
@@ -221,7 +223,7 @@ struct UpdateSeen {
 
 /// A lock that a PE holds, and the place where it acquired it.
 struct HeldSeen {
-    std::uint64_t place = 0;   ///< as in a wait
+    std::uint64_t place = 0;   ///< offset in the form of WaitRecord
     std::uint64_t caller = 0;  ///< address in the PE's process; 0: none
     std::string site;          ///< "program.py:12"; empty if unknown
 };

@@ -42,7 +42,7 @@ bool is_no_program(std::string_view directory, std::string_view name) {
 struct Frame {
     std::string file;           ///< the object's path
     std::uintptr_t offset = 0;  ///< within the object
-    std::string name;           ///< of the function; empty if unknown
+    std::string name;           ///< name of the function; empty if unknown
     std::string linkage_name;
     std::uintptr_t function = 0;  ///< start of the function
 

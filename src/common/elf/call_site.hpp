@@ -27,8 +27,8 @@ std::string call_site_of(const CallFrames& frames);
 
 /// The place of a call of the library that goes on after it has returned.
 struct CallPlace {
-    std::string text;   ///< of a language front, which names it at once
-    CallFrames frames;  ///< of C and C++
+    std::string text;   ///< source line in a language front, which names it at once
+    CallFrames frames;  ///< frames of C and C++
 
     static CallPlace here();
     /// The same, without the library's own frames.

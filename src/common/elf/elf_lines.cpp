@@ -201,7 +201,7 @@ class Unit {
             case 0x1e:  // data16, a checksum
                 header.skip(16);
                 break;
-            default:  // of unknown length: the rest cannot be read
+            default:  // its length is unknown: the rest cannot be read
                 header.skip(~std::uint64_t{0});
         }
         if (content == path) entry.name = text;

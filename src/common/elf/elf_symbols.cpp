@@ -15,7 +15,8 @@ namespace {
 using Entry = ElfW(Sym);
 
 std::string demangled(const char* name) {
-    if (!std::string_view(name).starts_with("_Z")) return name;  // of C: "f" is a type to the demangler
+    if (!std::string_view(name).starts_with("_Z"))
+        return name;  // a name of C: the demangler takes "f" for a type
     int status = 0;
     const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
                                                       std::free);

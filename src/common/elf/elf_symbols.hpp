@@ -9,7 +9,7 @@ namespace atl::common {
 
 struct Symbol {
     std::string name;          ///< for people: long lists of arguments are left out
-    std::string linkage_name;  ///< as the compiler wrote it: not demangled
+    std::string linkage_name;  ///< name in the object file: not demangled
     std::uint64_t offset;      ///< relative to the start of the object
 };
 

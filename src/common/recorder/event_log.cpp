@@ -51,7 +51,7 @@ EventLog::EventLog(LogHeader& memory, std::uint64_t most_events) noexcept
       uses_counter_(has_steady_counter()),
       site_ticks_(few_us_ticks(uses_counter_)) {
     const std::uint32_t texts = memory_.texts.count.load(std::memory_order_relaxed);
-    for (std::uint32_t i = 0; i < texts; ++i)  // of this PE's earlier job
+    for (std::uint32_t i = 0; i < texts; ++i)  // texts of this PE's earlier job
         numbers_[memory_.texts.texts[i]] = static_cast<std::uint16_t>(i + 1);
     if (memory_.began_ns.load(std::memory_order_relaxed) != 0) return;
     const ClockPair began = ClockPair::now(uses_counter_);
@@ -117,7 +117,7 @@ std::uint16_t EventLog::add_text(std::string_view text) noexcept {
 
 std::uint16_t EventLog::number_of(const std::string& text) {
     const std::lock_guard guard(mutex_);
-    std::string cut = text.substr(0, LogTexts::bytes - 1);  // as add_text() keeps it
+    std::string cut = text.substr(0, LogTexts::bytes - 1);  // add_text() cuts texts, too
     if (const auto known = numbers_.find(cut); known != numbers_.end()) return known->second;
     const std::uint16_t number = add_text(cut);
     if (number != 0) numbers_.emplace(std::move(cut), number);  // else the table is full

@@ -26,8 +26,8 @@ struct LogTexts {
 
 struct alignas(64) LogRecord {
     std::atomic<std::uint64_t> began, ended;  ///< ticks; `ended` is written last, 0 until then
-    std::atomic<std::uint64_t> what;          ///< as Event::what
-    std::atomic<std::uint64_t> call;          ///< as Event::call
+    std::atomic<std::uint64_t> what;          ///< value of Event::what
+    std::atomic<std::uint64_t> call;          ///< value of Event::call
     std::atomic<std::uint64_t> bytes;
     std::atomic<std::uint64_t> place, value;
     std::atomic<std::uint64_t> more;  ///< thread (16 bits), site (16 bits), waiting in units of 64 ticks

@@ -17,7 +17,7 @@ inline constexpr std::size_t kernel_log_kinds = 2;
 
 /// An event of a kernel. Times are of CLOCK_MONOTONIC.
 struct KernelEvent {
-    std::string name;   ///< of a range; empty for an operation
+    std::string name;   ///< name of a range; empty for an operation
     int operation = 0;  ///< device::Operation
     std::uint64_t began = 0, ended = 0;
     std::uint64_t bytes = 0, place = 0, value = 0;
@@ -31,7 +31,7 @@ struct KernelEvent {
 struct KernelLogCopy {
     std::vector<KernelEvent> events;  ///< in no order
     std::uint64_t dropped = 0;
-    int gpu = -1;                      ///< as the PE's process counts
+    int gpu = -1;                      ///< the GPU's number in the PE's process
     std::uint64_t clock_error_ns = 0;  ///< between its clock and the host's
     bool clock_is_assumed = false;
 };
@@ -51,7 +51,7 @@ class KernelLog {
         header().sink.most = most_;
     }
 
-    static constexpr std::size_t page_bytes = 65536;  ///< of the largest pages in use
+    static constexpr std::size_t page_bytes = 65536;  ///< size of the largest pages in use
     static constexpr std::size_t whole_pages(std::size_t bytes) {
         return (bytes + page_bytes - 1) / page_bytes * page_bytes;
     }

@@ -26,7 +26,7 @@ Meter::Meter(PeCounters& counters, EventLog* log) noexcept
       log_(log),
       owner_(__builtin_thread_pointer()),
       uses_counter_(has_steady_counter()) {
-    if (counters_.is_on.load(std::memory_order_relaxed) != 0) return;  // of this PE's earlier job
+    if (counters_.is_on.load(std::memory_order_relaxed) != 0) return;  // on since this PE's earlier job
     const ClockPair began = ClockPair::now(uses_counter_);
     counters_.uses_counter.store(uses_counter_ ? 1 : 0, std::memory_order_relaxed);
     counters_.began_ticks.store(began.ticks, std::memory_order_relaxed);

@@ -16,7 +16,7 @@ namespace atl::common {
 
 struct alignas(64) OperationCounters {
     std::atomic<std::uint64_t> calls, bytes;
-    std::atomic<std::uint64_t> ticks;    ///< of all calls: those of untimed calls are estimated
+    std::atomic<std::uint64_t> ticks;    ///< time of all calls: that of untimed calls is estimated
     std::atomic<std::uint64_t> longest;  ///< ticks
     std::atomic<std::uint64_t> waiting;  ///< ticks within waits of the library
 };
@@ -25,8 +25,8 @@ static_assert(sizeof(OperationCounters) == 64);
 /// The counters of a PE. Zeroed memory is valid.
 struct alignas(64) PeCounters {
     std::atomic<std::uint64_t> is_on, uses_counter, began_ticks, began_ns;
-    OperationCounters own[operation_count];     ///< of the thread that called init
-    OperationCounters others[operation_count];  ///< of all other threads
+    OperationCounters own[operation_count];     ///< calls of the thread that called init
+    OperationCounters others[operation_count];  ///< calls of all other threads
 };
 
 /// A thread's place among measured calls and waits. A call keeps it, since a look-up in thread-local storage
@@ -61,7 +61,7 @@ class Meter {
         std::uint16_t operation = 0;
         std::uint64_t bytes = 0;
         std::uint64_t ticks = 0, waiting = 0;
-        std::uint64_t weight = 1;  ///< as from weight_of_next
+        std::uint64_t weight = 1;  ///< result of weight_of_next
     };
     void add(const Ended& call) noexcept;
     /// Logs a call with its times, and its place in the program if it took long. Only with a log.

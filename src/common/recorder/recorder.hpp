@@ -57,8 +57,8 @@ struct EventRing {
 struct PeEvents {
     UpdateNotes signals;  ///< by signal operations
     UpdateNotes writes;   ///< by puts and atomic operations of the Python front
-    EventRing own;        ///< of the thread that called init
-    EventRing others;     ///< of all other threads
+    EventRing own;        ///< events of the thread that called init
+    EventRing others;     ///< events of all other threads
     alignas(64) std::atomic<std::uint64_t> next_of_others;
 };
 

@@ -14,7 +14,7 @@ enum class UpdateKind : std::uint8_t {
     set,     ///< the word got the value
     add,     ///< the value was added
     change,  ///< another atomic operation, or another value than an integer
-    put,     ///< of as many bytes as the value says
+    put,     ///< value is the number of bytes
 };
 
 /// The last update of a word on a PE. Threads that update at once may mix their values.

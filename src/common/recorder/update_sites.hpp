@@ -12,7 +12,7 @@ struct UpdateSite {
     static constexpr std::size_t most_callers = 8, text_bytes = most_callers * sizeof(std::uint64_t);
     char text[text_bytes] = {};                ///< "program.py:12" of a language front; empty if unknown
     std::uint64_t callers[most_callers] = {};  ///< in C and C++: return addresses in the program, then zeros
-    bool is_of_last = false;                   ///< of the last update, rather than of an earlier one like it
+    bool is_of_last = false;  ///< line of the last update, not of an earlier one with the same values
 };
 
 /// Zeroed memory is a valid empty table. One process writes it; threads that write at once may mix two

@@ -17,8 +17,9 @@ struct JobEnvironment {
     bool agent_store = false;  ///< TORCHELASTIC_USE_AGENT_STORE=True: torchrun itself listens at the port
 
     std::string pmix_rank, open_mpi_size;
-    std::string pmix_namespace, pmix_prefix;  ///< of a server that speaks PMIx, and where it is installed
-    std::string pmi_fd, pmi_rank, pmi_size, pmi_job;  ///< of one that speaks PMI
+    std::string pmix_namespace,
+        pmix_prefix;  ///< from a server that speaks PMIx: its namespace and its folder
+    std::string pmi_fd, pmi_rank, pmi_size, pmi_job;  ///< from a server that speaks PMI
     /// SLURM_STEP_NUM_TASKS, SLURM_PROCID, SLURM_MPI_TYPE
     std::string slurm_tasks, slurm_task, slurm_mpi;
     bool hydra =

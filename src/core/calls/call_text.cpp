@@ -23,12 +23,12 @@ constexpr const char* type_names[dtype_count] = {
 /// How a number of a record is shown.
 enum class Shown : std::uint8_t {
     never,        ///< unused
-    always,       ///< as name=number
+    always,       ///< written name=number
     unless_zero,  ///< likewise
     in_name,      ///< compared, but not shown
     as_type,
     as_op,
-    as_elements,  ///< as text by elements_of; not shown if 0
+    as_elements,  ///< written by elements_of; omitted if 0
     as_memory,    ///< AllocationHints, by allocation_bits
 };
 struct Argument {

@@ -30,9 +30,9 @@ struct Route {
     /// The local memory of the operation is a GPU's. Unknown (false) on Path::gpu, except from
     /// `route_of_own`.
     bool local_on_gpu = false;
-    int pe = 0;                                 ///< in the world
-    void* there = nullptr;                      ///< of Path::window; of Path::gpu an address for kernels
-    std::uint64_t offset = 0;                   ///< the transport's offset of the object
+    int pe = 0;                ///< in the world
+    void* there = nullptr;     ///< address for Path::window; for Path::gpu an address for kernels
+    std::uint64_t offset = 0;  ///< the transport's offset of the object
     const gpu::DeviceMemory* device = nullptr;  ///< null in a job without device heaps
 };
 

@@ -34,7 +34,7 @@ class HangWatch {
     double next_s_ = 0;
     Standstill standstill_{Standstill::of_waits};
     std::optional<SleepWatch> sleep_;
-    const common::BoardHeader* board_ = nullptr;  ///< of the last look
+    const common::BoardHeader* board_ = nullptr;  ///< board at the last check
 };
 
 }  // namespace atl::core

@@ -285,7 +285,7 @@ WordUpdates partner(const Known& known) {
 std::string copies_text(const Known& known) {
     std::map<int, std::vector<int>> senders;  // by PE with the word
     for (const Sent& sent : all_sent(known)) senders[sent.to].push_back(sent.from);
-    std::map<std::vector<int>, std::vector<int>> words;  // of the same senders
+    std::map<std::vector<int>, std::vector<int>> words;  // words with the same senders
     for (const auto& [to, pes] : senders) words[pes].push_back(to);
     std::vector<std::pair<std::vector<int>, std::vector<int>>> groups(words.begin(), words.end());
     std::stable_sort(groups.begin(), groups.end(),

@@ -153,7 +153,7 @@ Allocation SymmetricHeap::zeroed(std::size_t bytes, std::size_t align, const All
             return {block.address, true, block.serial};
         } catch (...) {
             sites_.note_freed(block.address);
-            devices_.owned()->free(block.address);  // as on all PEs
+            devices_.owned()->free(block.address);  // all PEs free it
             throw;
         }
     if (!block.zeroed) std::memset(block.address, 0, bytes);

@@ -87,7 +87,7 @@ class SymmetricHeap {
     const PredefinedTeams& teams_;
     DeviceAccess& devices_;
     char* mine_ = nullptr;        ///< this PE's slot
-    std::size_t heap_bytes_ = 0;  ///< of the host heap
+    std::size_t heap_bytes_ = 0;  ///< size of the host heap
 
     AllocationSites sites_;
     mutable std::mutex mutex_;

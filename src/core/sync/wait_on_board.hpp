@@ -45,8 +45,9 @@ class WaitOnBoard {
     common::HostWait how_;
     bool is_shown_ = false;
     int poll_of_ = -1;
-    bool is_named_ = false;                     ///< a name was looked for
-    std::optional<common::DataSymbol> object_;  ///< of static data; read once, from the program's symbols
+    bool is_named_ = false;  ///< a name was looked for
+    std::optional<common::DataSymbol>
+        object_;  ///< static variable that holds the word; read once, from the program's symbols
 };
 
 /// For its life, a slow wait of this thread shows the message that a function finds. It has come while the

@@ -132,7 +132,7 @@ class Meetings {
         Meetings& meetings;
         const Called& call;
         const detail::Flag& flag;
-        std::uint32_t value;  ///< of `flag` that ends the wait
+        std::uint32_t value;  ///< value of `flag` that ends the wait
         int peer;             ///< the team PE that sets `flag`; -1: see `missing`
         Missing missing;      ///< null unless `peer` is -1
     };
@@ -209,7 +209,7 @@ class Meetings {
     std::atomic<const void*> caller_{nullptr};  ///< the thread that is in a collective of this team
     /// The operation of `caller_`. A literal, since another thread may read it after that call has ended.
     std::atomic<const char*> within_{nullptr};
-    Kind kind_ = Kind::sync;  ///< of the current meeting
+    Kind kind_ = Kind::sync;  ///< kind of the current meeting
     bool reporting_ = false;  ///< members meet to exchange the calls in which they are
     /// A meeting ended with an error. Another thread may wait meanwhile.
     std::atomic<bool> broken_{false};

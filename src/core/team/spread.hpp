@@ -34,7 +34,7 @@ struct Parts {
 
 /// The memory of a team's words: passed by its members to TeamState.
 struct TeamMemory {
-    ControlBlock* control = nullptr;  ///< of this PE's part, in the arena of its first member
+    ControlBlock* control = nullptr;  ///< control block of this PE's part, in the arena of its first member
     bool owned = false;               ///< this PE owns it
     /// By part: offset of its block in its owner's slot. Empty if the team has one part.
     std::vector<std::uint64_t> places;
@@ -161,7 +161,7 @@ class Spread {
     bool meet_parts(const char* operation, std::uint32_t fingerprint, bool carries);
     void send_rows(int to, int from, int count);
     std::uint32_t await_round(const char* operation, int round, int from);
-    std::uint64_t block_offset(int part) const;  ///< of the part's SpreadBlock
+    std::uint64_t block_offset(int part) const;  ///< offset of the part's SpreadBlock
     std::size_t row_at(std::size_t row) const {
         return SpreadBlock::row_at(parts_.part_of.size(), parity_, row);
     }

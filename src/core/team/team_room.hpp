@@ -13,7 +13,7 @@ class JobBase;
 /// A member's proposal: offsets in units of KernelPlaces.
 struct RoomOffer {
     static constexpr std::uint32_t none = ~std::uint32_t{0};
-    std::uint32_t place = none;     ///< of its control block
+    std::uint32_t place = none;     ///< number of its control block
     std::uint32_t room = none;      ///< for collectives on streams
     std::uint32_t words_bytes = 0;  ///< see gpu::GroupRoom; 0: none is wanted
 };

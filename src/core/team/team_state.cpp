@@ -158,7 +158,7 @@ namespace {
 struct SplitRequest {
     std::int32_t color;
     std::int32_t key;
-    std::int32_t last_number;  ///< of the teams of its PE
+    std::int32_t last_number;  ///< number of the newest team on its PE
 };
 
 /// A number of new teams that all members of the parent agree on.

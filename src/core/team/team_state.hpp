@@ -45,7 +45,7 @@ class TeamState {
     int my_pe() const { return my_pe_; }
     int n_pes() const { return static_cast<int>(members_.size()); }
     int world_pe(int i) const { return members_[static_cast<std::size_t>(i)]; }
-    const std::vector<int>& members() const { return members_; }  ///< as PEs of the world
+    const std::vector<int>& members() const { return members_; }  ///< members by their PEs in the world
     int find(int world_pe) const;                                 ///< -1 if not a member
     std::string name() const;                                     ///< "the world team", "team 3 (4 PEs)"
 

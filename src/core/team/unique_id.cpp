@@ -245,7 +245,7 @@ class TeamOfId {
     std::uint64_t id_;
     int n_pes_, my_pe_;
     Board board_;
-    std::vector<int> members_;  ///< as PEs of the world
+    std::vector<int> members_;  ///< members by their PEs in the world
 };
 
 }  // namespace

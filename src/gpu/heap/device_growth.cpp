@@ -87,7 +87,7 @@ void DeviceMemory::map_chunks(const std::function<void(const common::FdCourier::
     parcels.swap(arrived_);
     int mapped = 1;
     for (const common::FdCourier::Parcel& parcel : parcels) {
-        if (parcel.tag != chunks_) continue;  // of a chunk that failed
+        if (parcel.tag != chunks_) continue;  // left from a chunk that failed
         map(parcel);
         ++mapped;
     }

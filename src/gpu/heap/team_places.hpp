@@ -19,7 +19,7 @@ class TeamPlaces {
     };
 
     struct Sizes {
-        int n_pes = 0;               ///< of the job
+        int n_pes = 0;               ///< PEs of the job
         std::size_t room_bytes = 0;  ///< for all teams but the world team
         std::size_t most_teams = 1;  ///< with servers of their own
     };

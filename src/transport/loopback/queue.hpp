@@ -36,7 +36,7 @@ class Queue {
         DType type{};
         std::uint64_t offset = 0;
         std::size_t bytes = 0;
-        std::unique_ptr<char[]> copy{};  ///< of a put's source that its owner may reuse
+        std::unique_ptr<char[]> copy{};  ///< bytes of a put whose source may be reused
         const void* src = nullptr;
         void* dst = nullptr;
         std::uint64_t value = 0;

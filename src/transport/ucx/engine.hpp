@@ -21,7 +21,7 @@ class Engine;
 /// The sequence numbers of a context's messages to one PE.
 struct Said {
     std::uint64_t last = 0;    ///< number of its last message
-    std::uint64_t fenced = 0;  ///< of the last before the fence that was the `fences`th
+    std::uint64_t fenced = 0;  ///< number of the last message before the latest fence
     std::uint64_t fences = 0;
 };
 
@@ -54,7 +54,7 @@ inline constexpr std::size_t chunk_bytes = std::size_t{32} << 10;
 struct Pending {
     char* dst = nullptr;
     std::size_t left = 0;  ///< bytes that are missing
-    Blocks blocks;         ///< of dst, where block_bytes is not 0
+    Blocks blocks;         ///< blocks of dst, where block_bytes is not 0
     std::uint32_t context = 0;
 };
 

@@ -71,7 +71,7 @@ class KnownKeys {
   public:
     struct Region {
         std::uint64_t begin = 0, end = 0;
-        std::uint64_t address = 0;  ///< of `begin`, in its owner
+        std::uint64_t address = 0;  ///< address of `begin` in its owner
         ucp_rkey_h key = nullptr;
     };
 

@@ -9,7 +9,7 @@ namespace atl::transport::ucx {
 
 struct Library : Functions {
     std::string version;
-    unsigned minor;  ///< of the version; the major one is 1
+    unsigned minor;  ///< minor version; the major one is 1
     std::string path;
 };
 

@@ -39,7 +39,7 @@ struct RmaPeer {
     enum class Path { unknown, messages, rma };
     struct Context {
         std::uint64_t last = 0;      ///< number of its last operation that quiet completes
-        std::uint64_t last_put = 0;  ///< of these, the last put
+        std::uint64_t last_put = 0;  ///< last put among these
     };
 
     Path path = Path::unknown;
@@ -142,8 +142,8 @@ class Rma {
     const Library& ucp_;
     const UcxRma option_;
     const std::size_t least_bytes_;
-    OwnKeys own_;                              ///< of the slot
-    std::map<std::uint64_t, OwnKeys> device_;  ///< of the device heap's chunks, by their begin
+    OwnKeys own_;                              ///< keys of the slot
+    std::map<std::uint64_t, OwnKeys> device_;  ///< keys of the device heap's chunks, by their begin
     std::size_t in_flight_ = 0;
     std::atomic<int> n_open_{0};  ///< PEs whose RmaPeer::is_open
 };

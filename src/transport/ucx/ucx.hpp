@@ -30,7 +30,7 @@ struct UcxOptions {
     int pe = 0;
     int n_pes = 1;
     char* base = nullptr;                ///< this PE's slot, which offsets count from
-    std::size_t bytes = 0;               ///< of the slot
+    std::size_t bytes = 0;               ///< size of the slot
     std::shared_ptr<const void> memory;  ///< keeps the slot mapped, may be null
     Parts* parts = nullptr;              ///< in place of the slot, without RMA; outlives the transport
     std::string library;                 ///< path of libucp.so.0; empty: as library.hpp says

@@ -10,7 +10,7 @@
 
 namespace atl::transport::ucx {
 
-using Lock = std::unique_lock<std::mutex>;  ///< of Engine::mutex()
+using Lock = std::unique_lock<std::mutex>;  ///< lock of Engine::mutex()
 
 class Waiting {
   public:

@@ -78,7 +78,7 @@ for pair in pairs:
         x = torch.full((3,), float(rank + 1))
         dist.all_reduce(x, group=group)
         assert x[0] == sum(other + 1 for other in pair), x
-        ends = group  # of rank 0 at last, the one across both
+        ends = group  # rank 0 keeps the last one, which spans both
 
 torch.manual_seed(0)
 model = DistributedDataParallel(torch.nn.Linear(8, 4))
@@ -100,7 +100,7 @@ if "all live" in sys.argv:
     sys.exit(0)
 if rank == 1:
     print("ok", flush=True)
-    os._exit(0)  # as a rank that is killed
+    os._exit(0)  # ends like a killed rank
 text = error_of(lambda: [dist.all_reduce(torch.ones(4)) for _ in range(2)])
 assert "rank 1 (" in text and ") ended " in text, text  # found by this rank, or reported by another
 print("ok", flush=True)

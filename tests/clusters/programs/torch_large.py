@@ -36,7 +36,7 @@ for kind in (torch.float32, torch.bfloat16, torch.float16, torch.float64):
 dist.barrier()
 print("ok", flush=True)
 if rank == 1:
-    threading.Timer(0.2, os._exit, [0]).start()  # as a rank that is killed in the middle of a sum
+    threading.Timer(0.2, os._exit, [0]).start()  # ends like a rank that is killed in the middle of a sum
 large = torch.ones(1 << 22)
 try:
     while True:

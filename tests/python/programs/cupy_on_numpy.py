@@ -153,7 +153,7 @@ def compute(function: Any, inputs: Any, keywords: Any, of: Any = None) -> Any:
     if not is_view and function not in (np.empty, np.shares_memory):
         flush()
         found = function(*plain, **given)
-    keeps = tuple(x._owner for x in (*inputs, of) if isinstance(x, ndarray))  # of views
+    keeps = tuple(x._owner for x in (*inputs, of) if isinstance(x, ndarray))  # owners of views
     return wrapped(found, keeps)
 
 
@@ -198,7 +198,7 @@ def function(name: str, module: Any = np) -> Any:
 
 
 def argsort(x: Any, axis: int = -1) -> Any:
-    return compute(np.argsort, (x, axis), {"kind": "stable"})  # as CuPy's is
+    return compute(np.argsort, (x, axis), {"kind": "stable"})  # CuPy's sort is stable, too
 
 
 cupy.ndarray, cupy.asarray, cupy.array = ndarray, asarray, asarray

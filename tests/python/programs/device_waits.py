@@ -240,7 +240,7 @@ with says(atoll.InvalidArgument, "out must be contiguous"):
     atoll.test_some(words[:1], "==", 1, out=out[::2], stream=0)
 with says(atoll.DtypeMismatch, "status has dtype int64", "int32"):
     atoll.test_any(words, "==", 1, out, out=out, stream=0)
-for many in (2, 4):  # as without a stream
+for many in (2, 4):  # the same errors come without a stream
     with says(atoll.ShapeMismatch, f"status has {many} elements; 3 are needed, one for each word"):
         atoll.test_any(words, "==", 1, int32[:many], out=out, stream=0)
     with says(atoll.ShapeMismatch, f"values has {many} elements; 3 are needed, one for each word"):

@@ -194,7 +194,7 @@ def one_pe_that_fails_is_named_by_all(rng: random.Random) -> None:
         fill(file, data)
 
     if atoll.my_pe() == last:
-        _files._fill = cut_short  # as if another program had cut the file
+        _files._fill = cut_short  # has the effect of another program that cuts the file
     raised(
         ValueError,
         lambda: arrays.load(path, mmap=False),

@@ -92,7 +92,7 @@ def memory_is_shared_by_teams_that_overlap(left: atoll.Team, right: atoll.Team) 
     if me == 0:
         assert a is not None and (a[...] == 1).all()
         del a
-    for turn in range(12):  # of which the room has eight, less what is in use
+    for turn in range(12):  # the region holds eight, less those in use
         if left:
             kept = arrays.full(PIECE // 8 * left.size, float(turn), team=left)
             assert kept[-1] == turn

@@ -152,7 +152,7 @@ def main() -> None:
                 assert time.monotonic() - begun < 60
             else:
                 raise AssertionError(f"{kernel.__name__} did not end")
-            box.block[:] = bytes_of_box  # as if no message had been sent
+            box.block[:] = bytes_of_box  # resets the mailbox to the state before any message
         dev.launch(dev.kernel(of_a_message_that_began), 1, 1)(atoll.WORLD, box, x)
         assert x[0] == 5
         print(len(waits), "waits ended by their own bounds")

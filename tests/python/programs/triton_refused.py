@@ -117,7 +117,7 @@ def check_ordinary_arrays() -> None:
     """Ordinary arrays in place of symmetric ones are refused: their addresses are arbitrary memory on other PEs."""
     x, y, team = np.zeros(2048), atoll.zeros(2048), atoll.WORLD.device("host")
     right, other = (atoll.my_pe() + 1) % atoll.n_pes(), np.zeros(4096, np.int64)
-    begin = team.window + team.my_slot * team.stride  # of this PE's symmetric memory
+    begin = team.window + team.my_slot * team.stride  # begin of this PE's symmetric memory
     for name, call in {
         f"atoll.triton.put: {x.ctypes.data:#x} is": lambda: moves[(1,)](team, x, y, 3, right),
         ": atoll.triton.reduce": lambda: sums[(1,)](team, x, x, 2048),

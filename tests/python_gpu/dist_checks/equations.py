@@ -85,7 +85,7 @@ def solvers() -> None:
     assert info == 0
     equal("solved", x, np.linalg.solve(whole + np.eye(n), np.ones(n)), exact=False)
     u, w = made("float64")
-    square, info = sparse.cg(lambda x: x * 2, u)  # of two axes
+    square, info = sparse.cg(lambda x: x * 2, u)  # an unknown with two axes
     assert info == 0
     equal("solved", square, w / 2, exact=False)
 

@@ -14,7 +14,7 @@ static char bytes[256];
 static uint64_t sig;
 static size_t at[8];
 static const long constants[8];
-static long *block, *freed; /* of 10 elements */
+static long *block, *freed; /* 10 elements each */
 static shmem_team_t team;
 static shmem_ctx_t ctx;
 static long local_words[8]; /* copied to the stack, which is not symmetric */

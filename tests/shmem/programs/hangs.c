@@ -72,7 +72,7 @@ static void skip_late(void) {
     enum { rounds = 6000, skipped = 5000 };
     long* flag = shmem_calloc(1, sizeof *flag);
     for (long round = 1; round <= rounds; round++) {
-        usleep(1); /* as a program that computes: of denser calls only the first are noted */
+        usleep(1); /* time of a program that computes: of denser calls only the first are recorded */
         if (me != 2 || round < skipped) shmem_long_p(flag, round, (me + 1) % n);
         shmem_long_wait_until(flag, SHMEM_CMP_GE, round);  // LINE late
     }

@@ -19,7 +19,7 @@ struct alignas(16) TraceRecord {
 static_assert(sizeof(TraceRecord) == 64, "a cache line");
 
 constexpr unsigned trace_range = 0x10000;       ///< TraceRecord::what of a range
-constexpr unsigned trace_name_bytes = 24;       ///< of a range's name
+constexpr unsigned trace_name_bytes = 24;       ///< bytes for a range's name
 constexpr unsigned long long no_place = ~0ull;  ///< an address outside the PE's slot
 
 /// Numbers the records of a log. It lies in memory of the kernels' processor, where atomics are fast.
@@ -37,7 +37,7 @@ struct TraceClock {
 
 /// Precedes the records. Zeroed memory is a valid empty log.
 struct alignas(128) TraceLog {
-    TraceSink sink;  ///< of kernels on CPUs. GPUs have their own: they write `next` here when a record is
+    TraceSink sink;  ///< used by CPU kernels. GPU kernels write `next` here when a record is
                      ///< dropped, and the host does so at the end
     TraceClock first, last;
     int gpu;                    ///< number of the GPU as its process counts, plus 1; 0: a CPU

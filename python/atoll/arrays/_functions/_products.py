@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .._array import DistArray
 
 Array = np.ndarray[Any, Any]
-PANEL_BYTES = 1 << 24  # of an operand's panel that a PE fetches at a time
+PANEL_BYTES = 1 << 24  # bytes of an operand's panel that a PE fetches at a time
 
 
 @collective(on_gpus=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .._array import DistArray
 
 Array = np.ndarray[Any, Any]
-SAMPLES = 32  # of each PE for each splitter
+SAMPLES = 32  # samples per PE for each splitter
 
 
 @collective(on_gpus=True)

@@ -48,7 +48,7 @@ def quantile(a: DistArray, q: Any, axis: int | None = None, *, keepdims: bool = 
         low, high = row(int(np.floor(at))), row(int(np.ceil(at)))
         part = at - np.floor(at)
         value = low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
-        value = np.where(low == high, low, value)  # of two infinities, too
+        value = np.where(low == high, low, value)  # also right for two infinities
         found.append(np.where(np.isnan(last), last, value))  # NaN are sorted last
     _current.barrier()
     shape = found[0].shape if found else last.shape

@@ -39,7 +39,7 @@ class CuPy(Library):
         import cupy
 
         self.device, self.xp = device, cupy
-        self._number: int | None = None  # of the GPU, once there is an array
+        self._number: int | None = None  # number of the GPU, once there is an array
         self._asked: tuple[str, str] | None = (
             None  # until the first array: a number, and the call that had it
         )
@@ -248,7 +248,9 @@ class CuPy(Library):
         if equal_nan:
             is_other = is_other & ((later == later) | (earlier == earlier))
         inner = self.nonzero(is_other)
-        ends = self.arange(n - 1, n + inner.shape[0], 1)  # of equal values; the last one is n - 1
+        ends = self.arange(
+            n - 1, n + inner.shape[0], 1
+        )  # last index of each run of equal values; the last run ends at n - 1
         ends[:-1] = inner
         ends[-1:] = n - 1
         totals = (self.arange(1, n + 1, 1) if weights is None else weights[order].cumsum(0))[ends]

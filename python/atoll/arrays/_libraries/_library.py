@@ -13,7 +13,7 @@ import atoll
 from ..._device import is_tensor
 from .._optional import scipy
 
-Array = Any  # of the library
+Array = Any  # array type of the library
 MERGED = 4  # runs that "stable", which finds them, merges faster than a new sort takes
 
 

@@ -9,7 +9,7 @@ import atoll
 MUCH = 1 << 20  # bytes: smaller arrays wait for the next allocation
 
 dropped_bytes = 0
-"""Of this PE's blocks that were dropped since the last allocation."""
+"""Bytes of this PE's blocks that were dropped since the last allocation."""
 
 
 def note_allocation() -> None:

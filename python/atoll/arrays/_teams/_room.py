@@ -20,7 +20,7 @@ from .. import _libraries
 from .._compared import collective
 from ._exchange import gathered
 
-Array = Any  # of NumPy, or atoll.DeviceArray
+Array = Any  # NumPy's array or atoll.DeviceArray
 Place = tuple[int, int]
 Key = tuple[int, int, int, tuple[int, ...]]
 ALIGNMENT = 256  # bytes: no two blocks share a cache line, nor a pair of them

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .._array import DistArray
 
 Array = np.ndarray[Any, Any]
-DIGITS = 53  # of a float64
+DIGITS = 53  # mantissa bits of a float64
 SCALE = 900  # exponents above are lowered, so that no step overflows
 
 

@@ -13,7 +13,7 @@ from .. import _primitives as p
 from ._cpu import I64, nothing
 from ._gpu import I32, asm, does, emits, i64
 
-BULK_UNIT, BULK_LEAST = 16, 1024  # as in atoll/device/bulk.hpp
+BULK_UNIT, BULK_LEAST = 16, 1024  # same values in atoll/device/bulk.hpp
 
 
 def architecture(builder):

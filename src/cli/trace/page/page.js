@@ -1,9 +1,14 @@
-// Builds the page from its data. Times are in ns; src/cli/trace/page/page_data.cpp writes the lists in this order:
-// operations [name, calls, bytes, s, longest s, waiting s, least s, its PE, most s, its PE]; times [all, moving, waiting]
-// of a row; traffic [row of the caller, row of the memory, bytes, calls]; keptInCollectives and keptBySignals [row of
-// the late PE, row that waited, ns, times]; late [PE, times, ns]; origins [PE, ns]; sites [place, operation,
-// calls, bytes, ns, longest, waiting]; ranges [name, ns, least, its PE, most, its PE]; kernels and kernelRanges the same
-// inside kernels.
+// Builds the page from its data. Times are in ns. The lists of src/cli/trace/page/page_data.cpp have these columns:
+//     operations         name, calls, bytes, s, longest s, waiting s, least s, its PE, most s, its PE
+//     times              all, moving, waiting: of a row
+//     traffic            row of the caller, row of the memory, bytes, calls
+//     keptInCollectives  row of the late PE, row that waited, ns, times
+//     keptBySignals      the same
+//     late               PE, times, ns
+//     origins            PE, ns
+//     sites              source line, operation, calls, bytes, ns, longest, waiting
+//     ranges             name, ns, least, its PE, most, its PE
+// kernels and kernelRanges have the columns of operations and ranges, for calls inside kernels.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 

@@ -19,8 +19,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr std::size_t most_steps = 60'000;  ///< of all rows: a step takes two characters
-constexpr std::size_t most_calls = 12'000;  ///< of all PEs: a call takes about 35 characters
+constexpr std::size_t most_steps = 60'000;  ///< limit for all rows: a step takes two characters
+constexpr std::size_t most_calls = 12'000;  ///< limit for all PEs: a call takes about 35 characters
 constexpr std::size_t heap_steps = 400;
 
 /// Equal steps over the time of a trace.

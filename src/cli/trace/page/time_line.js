@@ -1,7 +1,9 @@
-// The time line: a row for each PE, with its time in own code, moving data and waiting. data.timeLine has `steps`, the
-// number of equal steps of time; `shares`, for each row and step the shares of waiting and of moving data as digits to
-// the base 64; `calls`, for each row seven numbers a call (ns from the begin of the call before, ns, ns of waiting,
-// number of the name, of the line, peer, bytes); and `names`. Only the longest calls are there.
+// The time line: a row for each PE, with its time in own code, moving data and waiting. data.timeLine has:
+//     steps   number of equal steps of time
+//     shares  for each row and step the shares of waiting and of moving data, as digits to the base 64
+//     calls   the longest calls of each row, with seven numbers each: ns since the previous call began, ns, ns of
+//             waiting, number of the name, number of the source line, peer, bytes
+//     names   texts of these numbers
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 

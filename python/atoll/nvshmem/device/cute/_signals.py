@@ -62,7 +62,7 @@ def put_and_signal(put, dst, src, signal_var, value, op, pe, scope: Scope) -> No
 @cute.jit
 def _wait(team: Team, signal: cute.Tensor, cmp: Int32, value):
     if cmp < 0 or cmp >= len(COMPARISONS):
-        cute.printf("nvshmem.core.device.cute.signal_wait: signal_op is none of the six comparisons")
+        cute.printf("nvshmem.core.device.cute.signal_wait: signal_op is not one of the six comparisons")
         apart(f"atoll_no_comparison_{kernel_name()}", "trap;", "", None, [])
     for one in cutlass.range_constexpr(len(COMPARISONS)):
         if cmp == one:

@@ -15,8 +15,8 @@ from .. import _table
 
 FIELDS = Team._fields
 NO_TEAM = (
-    "nvshmem.core.device.cute: a kernel uses a team that this PE has no part in, that was destroyed, or that has PEs of "
-    "other hosts; or the job is not joined (nvshmem.core.init)."
+    "nvshmem.core.device.cute: a kernel uses a team without this PE, a destroyed team, or one with PEs of other hosts. Or "
+    "the job is not joined (nvshmem.core.init)."
 )
 
 

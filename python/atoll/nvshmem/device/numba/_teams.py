@@ -21,8 +21,8 @@ i64, I64 = types.int64, ir.IntType(64)
 CAPACITY, ROW_BYTES = _table.CAPACITY, _table.ROW_BYTES
 TEAM = types.NamedUniTuple(i64, _table.FIELDS, _registration.TEAM or DeviceTeam)
 NO_TEAM = (
-    "nvshmem.core.device.numba: a kernel uses a team that this PE has no part in, that was destroyed, or that has PEs of "
-    "other hosts; or the job is not joined (nvshmem.core.init)."
+    "nvshmem.core.device.numba: a kernel uses a team without this PE, a destroyed team, or one with PEs of other hosts. Or "
+    "the job is not joined (nvshmem.core.init)."
 )
 
 
