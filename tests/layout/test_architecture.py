@@ -1,10 +1,11 @@
-"""Documents name files, folders and layers that exist."""
+"""Documents and comments name files, folders and layers that exist."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import english
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,7 +17,11 @@ LINK = re.compile(r"\]\(([^)\s]+)")
 
 def missing(text: str) -> list[str]:
     """Paths that ``text`` names, in prose, links and drawings, and that the working tree lacks."""
-    return [name for name in PATH.findall(text) if not (ROOT / name).exists()]
+    return [
+        name
+        for name in PATH.findall(text)
+        if not re.search(r"\b[A-Z]{3,}\b", name) and not (ROOT / name).exists()
+    ]
 
 
 def section(page: str, heading: str) -> str:
@@ -40,6 +45,17 @@ def test_every_path_of_a_decision_or_measurement_exists() -> None:
         for page in pages
         # Links are relative to the page, and have a test of their own.
         for name in missing(re.sub(r"\]\([^)]*\)", "", page.read_text(encoding="utf-8")))
+    ]
+    assert wrong == []
+
+
+def test_every_path_of_a_comment_exists() -> None:
+    wrong = [
+        f"{block.path}:{block.line}: {name}"
+        for file in english.files("src", "include", "python/src", "tests")
+        for block in english.blocks(file)
+        if block.kind in {"comment", "docstring"}
+        for name in missing(block.text)
     ]
     assert wrong == []
 
@@ -73,7 +89,8 @@ def test_tables_have_short_cells() -> None:
 
 
 def test_a_missing_path_is_found() -> None:
-    assert missing("put: src/core/nowhere.cpp, then `src/core`") == ["src/core/nowhere.cpp"]
+    text = "put: src/core/nowhere.cpp, then `src/core` and bench/gpu/NAME.cu"
+    assert missing(text) == ["src/core/nowhere.cpp"]
 
 
 def test_every_layer_is_drawn() -> None:

@@ -142,7 +142,7 @@ def recorded(path: Path, pe: int) -> list[dict[str, Any]]:
 
 
 def checked_in_python(path: Path) -> None:
-    """The kernel of tests/python/programs/traced_*.py."""
+    """The kernel of tests/python/programs/traced_numba.py and traced_triton.py."""
     cut = "a name of more than twen"
     in_a_step = ("step", "put_signal", "signal_wait_until", cut, "barrier")
     for pe in (0, 1):

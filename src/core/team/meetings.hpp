@@ -1,6 +1,6 @@
 // Meetings: a member's barriers and exchanges on a team.
 //
-// The shape of a team selects its strategy. Each strategy has a file in src/core/meetings, which defines its
+// The shape of a team selects its strategy. Each strategy has a file in src/core/barriers, which defines its
 // row of functions. Teams whose PEs have a core each use pair, or dissemination with lines. Those with more
 // PEs than cores use oversubscribed, those over several hosts far. A strategy passes on the fingerprint of
 // the call, and waits by `wait_flag`, which bounds the wait.
@@ -98,7 +98,8 @@ class Meetings {
         const void* mine;
         std::size_t bytes;
     };
-    /// A way in which members meet. The functions return true on all members if all are in one call.
+    /// An algorithm of barriers and exchanges. Its functions return true on all members if all are in one
+    /// call.
     struct Strategy {
         const char* name;
         bool (*sync)(Meetings&, Arrival);
