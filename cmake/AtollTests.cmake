@@ -269,7 +269,7 @@ if(TARGET atoll_cli)
         endif()
     endforeach()
     _atoll_add_job_tests(soak "4" "soak")
-    # Without a driver they skip, and say why. CUDA's runtime is the test's own.
+    # Without a driver they skip, and name the reason. The tests link CUDA's runtime themselves.
     if(TARGET atoll_cuda AND TARGET CUDA::cudart_static)
         set(_configurations gpu)
         if(ATOLL_GPU_PROGRAMS)

@@ -124,7 +124,7 @@ concept SumReducible = detail::HasDType<T> && !std::same_as<T, bool>;
 /// avg, and sums of scaled elements: floating point, half types too.
 template <class T>
 concept Averaged = std::floating_point<T> || std::same_as<T, float16> || std::same_as<T, bfloat16>;
-/// min and max: everything ordered.
+/// min and max: every type with an order, so no complex numbers.
 template <class T>
 concept Ordered = (std::integral<T> && !std::same_as<T, bool>) || Averaged<T>;
 /// and, or, xor: integers and bool (bool is logical).

@@ -169,7 +169,7 @@ def _mismatch(calls: Sequence[str], team: _atoll.Team | None) -> Exception:
 
 
 def exchanged(call: str, obj: Any, team: _atoll.Team) -> list[Any]:
-    """Return what allgather_object returns, for a call of this package. It pairs only with itself on the other PEs."""
+    """Gather objects like allgather_object, for a call of this package, which matches only itself on the other PEs."""
     return [_load(part) for part in _gathered(call, obj, team)]
 
 

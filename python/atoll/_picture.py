@@ -115,7 +115,7 @@ def _draw_matrix(
 
 
 def draw(data: dict[str, Any]) -> Figure:
-    """Return the picture: the time line, the traffic between PEs, and who kept whom waiting."""
+    """Return the picture: the time line, the traffic between PEs, and which PE made which other wait."""
     import matplotlib
     from matplotlib.figure import Figure
 

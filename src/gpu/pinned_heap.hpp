@@ -25,9 +25,8 @@ class PinnedHeap {
 
     /// Pins the chunks of the range that are not pinned yet. Throws Error(system, unsupported).
     void pin(Range range);
-    /// Unpins for the return of the pages of `freed` to the system. Unpins the runs there that are now
-    /// `unused`, and returns what may be given back. Other runs keep their pages, since kernels would keep
-    /// the old ones mapped.
+    /// Unpins the runs of `freed` that are now `unused`. Returns the ranges whose pages may be released to
+    /// the system. Other runs keep their pages, since kernels would keep the old ones mapped.
     std::vector<Range> unpin(Range freed, const std::function<bool(Range)>& unused);
 
     /// True for any address of the heap, pinned or not.

@@ -79,7 +79,7 @@ void compare(const Terms& first, int first_pe, const Terms& mine, int pe) {
                         "; set ATOLL_HEAP_SIZE (or SHMEM_SYMMETRIC_SIZE) to the same value on all PEs.");
 }
 
-/// Bytes of teams beyond those that the least arena has anyway.
+/// Team memory in addition to that of the smallest arena.
 std::size_t more_team_bytes(const common::Settings& settings) {
     const std::uint64_t usual = common::Settings{}.team_bytes;
     return settings.team_bytes > usual ? settings.team_bytes - usual : 0;

@@ -62,7 +62,7 @@ TEST_F(MessageCause, ABarrierWithoutASend) {
               "x.py:9 (40 bytes by tag 0)");
     gets(2, {.from = 3, .tag = 0, .bytes = 40});
     EXPECT_TRUE(cause().ends_with(
-        "; 40 bytes of PE 3 for PE 2 lie unreceived, while PE 2 waits for PE 0 in recv at x.py:9"))
+        "; 40 bytes of PE 3 for PE 2 are not received, while PE 2 waits for PE 0 in recv at x.py:9"))
         << cause();
 }
 
@@ -96,10 +96,11 @@ TEST_F(MessageCause, AReceiveFromAnotherPe) {
     wait(1, "recv", {3}, "ring.py:21");
     for (const int number : {2, 3}) wait(number, "recv", {5 - number}, "ring.py:21");
     gets(2, {.from = 1, .tag = 0, .bytes = 1024});
-    EXPECT_EQ(cause(),
-              "1024 bytes of PE 1 for PE 2 lie unreceived, while PE 2 waits for PE 3 in recv at ring.py:21; "
-              "PE 2,3 wait for each other: PE 2 for PE 3 in recv at ring.py:21, PE 3 for PE 2 in recv at "
-              "ring.py:21");
+    EXPECT_EQ(
+        cause(),
+        "1024 bytes of PE 1 for PE 2 are not received, while PE 2 waits for PE 3 in recv at ring.py:21; "
+        "PE 2,3 wait for each other: PE 2 for PE 3 in recv at ring.py:21, PE 3 for PE 2 in recv at "
+        "ring.py:21");
     EXPECT_EQ(find_cause(doing).pes, (std::vector{2, 1}));
     gets(3, {.from = 0, .tag = 0, .bytes = 8});  // several: they may belong to a later step
     EXPECT_EQ(cause().rfind("PE 2,3 wait for each other: ", 0), 0U) << cause();

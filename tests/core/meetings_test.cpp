@@ -1,4 +1,5 @@
-// Barriers of members that move between cores meanwhile: those of oversubscribed teams count by core.
+// Barriers of members that migrate between cores. Oversubscribed teams count arrivals per core, and lose
+// none.
 #include "support/setups.hpp"
 
 #include <sched.h>

@@ -410,7 +410,7 @@ TEST(DeviceMailbox, TakesMoreWhileHalfOfItIsUnread) {
             post(minute_ns);
             receive();
         }
-        while (received < sent) receive();  // 104 by now: the sender was told of the last one
+        while (received < sent) receive();  // 104: the sender has received the last acknowledgement
         for (unsigned i = 0; i < device::Mailbox::depth; ++i) post(minute_ns);
         EXPECT_THROW(post(at_once_ns), Error);
         while (received < sent) receive();

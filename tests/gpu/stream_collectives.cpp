@@ -338,7 +338,8 @@ TEST_F(StreamCollectives, TeamsOfAllShapesOneAfterAnother) {
     auto* x = zeros<int>(most);
     auto* y = zeros<int>(most);
     for (int round = 0; round < 3; ++round) {
-        // All in reverse; the even ones; those from 1 on. The next team reuses a destroyed team's memory.
+        // Teams: all PEs in reverse, even PEs, and PEs from 1. The next team reuses a destroyed team's
+        // memory.
         Team reversed = job_.world().split(0, -job_.my_pe());
         Team even = job_.world().split_strided(0, 2, (job_.n_pes() + 1) / 2);
         Team rest = job_.world().split(job_.my_pe() == 0 ? -1 : 0);

@@ -93,7 +93,7 @@ def surroundings(program: str, arguments: list[str], changes: dict[str, str]) ->
 
 
 def run(request: dict[str, Any]) -> int:
-    """Run one program to its end; return the status with which its own process would have ended."""
+    """Run one program to its end; return the exit status that a separate process would have had."""
     program = request["program"]
     with surroundings(program, request["arguments"], request["environment"]) as module:
         try:

@@ -116,7 +116,7 @@ def test_classes_document_their_methods() -> None:
 
 
 def test_the_table_of_errors_agrees_with_the_classes() -> None:
-    """docs/python.md has a row for each: its name, its built-in base classes, and its own documentation."""
+    """docs/python.md has a row for each class of errors: its name, its built-in bases and its docstring."""
     kinds = [getattr(atoll, name) for name in PUBLIC]
     errors = [
         kind

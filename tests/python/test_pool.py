@@ -327,7 +327,7 @@ def test_a_call_that_waits_for_a_hanging_one_ends_in_time(shared: atoll.Pool) ->
 def test_a_pool_serves_its_pes_while_it_finds_why_a_call_hangs(
     shared: atoll.Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """So a report that takes long on a busy machine does not look like PEs that do not answer."""
+    """A slow report on a busy machine is not mistaken for PEs that do not answer."""
 
     def work(go: Path) -> None:
         words = atoll.zeros(4, int)
@@ -568,7 +568,7 @@ def wait_for_end(pid: int) -> None:
 
 
 def test_functions_keep_the_name_of_their_file() -> None:
-    """Tracebacks and hang reports of a PE tell it; cloudpickle alone drops it."""
+    """Tracebacks and hang reports of a PE show the name, which cloudpickle drops."""
 
     def outer() -> Callable[[], int]:
         return lambda: 1

@@ -1,4 +1,4 @@
-"""Collectives that PEs enqueue differently on streams, on a simulated GPU: every PE learns of it, by its host."""
+"""Collectives that PEs enqueue differently on streams, on a simulated GPU: the host of every PE raises an error."""
 
 from __future__ import annotations
 

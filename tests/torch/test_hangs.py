@@ -124,7 +124,7 @@ else:
     dist.recv(x, 3 - me)
 dist.barrier()
 """,
-        r"40 bytes of PE 0 for PE 1 lie unreceived, while PE 1 waits for PE 2 in recv at program.py:7; PE 1,2 wait for "
+        r"40 bytes of PE 0 for PE 1 are not received, while PE 1 waits for PE 2 in recv at program.py:7; PE 1,2 wait for "
         r"each other: PE 1 for PE 2 in recv at program.py:7 \(40 bytes by tag 0, while one of rank 0 is here\), PE 2 ",
     ),
     "a barrier of Atoll's own": (

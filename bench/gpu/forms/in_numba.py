@@ -117,7 +117,7 @@ def launches(arrays: Any) -> Callable[[Any], Callable[[int, int], None]]:
             return lambda first, rounds: start(team, *values, arrays.flag, first, rounds)
         if values:
             start = dev.launch(kernel, 1, row.threads, arrays.stream)
-        else:  # no argument shows that this is for a GPU
+        else:  # no argument selects the GPU, so the launch does
             start = kernel.device[1, row.threads, cuda.external_stream(arrays.stream)]
         return lambda first, rounds: start(team, *values, rounds)
 

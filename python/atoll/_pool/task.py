@@ -130,7 +130,7 @@ class Task:
         self.kill_at = min(self.kill_at, time.monotonic() + ANSWER_SECONDS)
 
     def deaf(self, pes: Iterable[Pe]) -> list[int]:
-        """Return the PEs that could have answered the interrupt; without one, set when to look again.
+        """Return the PEs that had CPU time to answer the interrupt and did not. Without one, set the next check.
 
         Time in which other processes had a PE's core does not count: on a busy machine that PE gets longer.
         """

@@ -216,7 +216,7 @@ class Chosen:
 
 
 def split(axis: Axis, index: Array) -> tuple[Any, Array]:
-    """Return the parts that own indices, and the positions in them; the number 0 for parts if there is one."""
+    """Return the owning part of each index and its position there. A single part is the number 0."""
     if axis.parts == 1:
         return 0, index
     if axis.bounds is None:
@@ -296,7 +296,7 @@ def multiplied(value: Any, scale: Any) -> Any:
 
 
 def _numbers(values: Any, dtype: np.dtype[Any]) -> Any:
-    """Return numbers of Python as an array: integers in the dtype, where it has them."""
+    """Convert Python numbers to an array. Integers take `dtype` if it holds them."""
     given = np.asarray(values)
     if given.dtype.kind == "O" and not all(isinstance(value, int) for value in given.flat):
         raise TypeError(f"values of {type(values).__name__} cannot be added; expected numbers.")

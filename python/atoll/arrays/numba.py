@@ -78,7 +78,7 @@ _FOR_AXES = {1: _find_1, 2: _find_2, 3: _find_3, 4: _find_4}
 
 
 def _find_for(axes: Any, index: Any) -> Any:
-    """Return what finds an element with as many indices, or None, for which Numba raises its error of types."""
+    """Return the look-up function for this number of indices. For None Numba raises its error of types."""
     n = getattr(index, "count", None) or len(getattr(index, "types", ()))
     return _FOR_AXES.get(n) if n == getattr(axes, "count", n) else None
 

@@ -59,7 +59,7 @@ def in_order(state: Any, stream: Any, call: Callable[[], None]) -> None:
 
 
 def has_gpu_form(kind: NcclDataType, op: str) -> bool:
-    """Return whether groups of GPUs reduce elements of this type so: no 8-bit floats, and no averages of integers."""
+    """Return True if groups of GPUs can reduce this type: not 8-bit floats, and not averages of integers."""
     return kind in FOLDED and (op != "avg" or kind not in INTEGERS)
 
 

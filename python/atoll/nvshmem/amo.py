@@ -191,7 +191,7 @@ def atomic_fetch_and(
 
 @_at_once
 def atomic_or(target: Any, value: Any, remote_pe: int = -1, *, offset: int = 0, dtype: Any = None) -> None:
-    """Set the bits of the element that `value` has. Local. Other arguments and errors are atomic_fetch's."""
+    """Bitwise OR `value` into the element. Local. Other arguments and errors are atomic_fetch's."""
 
 
 @_at_once

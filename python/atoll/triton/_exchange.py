@@ -92,7 +92,7 @@ def send(team, epoch, nbytes, source, block):
 
 @jit
 def _refresh(team, epoch, mine, pairs):
-    """Renew the flags of words that small messages never write, once in 2^30 calls."""
+    """Rewrite the flags of words that small messages do not reach. Needed once in 2^30 calls."""
     for pe in range(team.n_pes):
         if pe != team.my_pe:
             i = pairs + thread()

@@ -62,7 +62,7 @@ def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
         while i < prim.pairs_of(room):
             prim.store_flagged(to + 16 * i, tl.full((), 0, tl.int64), flag)
             i += num_threads()
-    # For the next message, which need not wait for this load.
+    # Prefetched for the next message.
     if number & (_DEPTH // 2 - 1) == 0:
         taken = prim.load(mine + _TAKEN, tl.int64, ".relaxed.sys")
     tl.debug_barrier()

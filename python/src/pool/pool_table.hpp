@@ -21,7 +21,7 @@ struct PoolBlock {
 class PoolTable {
   public:
     PoolTable() = default;
-    /// A table in `bytes` of zeros in the host heap, at the same offset on all PEs.
+    /// A table over `memory`: `bytes` of zeros in the host heap, at the same offset on all PEs.
     PoolTable(void* memory, std::size_t bytes) noexcept
         : head_(static_cast<Head*>(memory)), room_((bytes - sizeof(Head)) / sizeof(PoolBlock)) {}
 

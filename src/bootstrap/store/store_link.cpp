@@ -22,7 +22,8 @@ bool StoreLink::is_child() const noexcept { return ::getpid() != process_; }
 
 void StoreLink::sign_in(HostSegment& segment) {
     board_.view().sign_in(pe_);
-    // A process answers for one board: of groups on GPUs, which are jobs too, for that of its default group.
+    // A process offers its stacks on one board only. Groups on GPUs are jobs, too: the default group's board
+    // has the stacks.
     if (common::offered_stacks() == nullptr) common::offer_stacks(board_.view().stacks(pe_));
     client_->watch_board(board_.view());
     segment.board = board_.view();

@@ -88,8 +88,8 @@ void Job::on_exit(int pe, int wait_status) {
     Pe& ended = pes_[static_cast<std::size_t>(pe)];
     while (receive(pe)) {
     }
-    // The program that this process ran (`sh -c 'program; true'`) ended before it and abnormally, or this
-    // process has become another program.
+    // The child program (`sh -c 'program; true'`) crashed before this process ended. Or this process has
+    // replaced itself by another program.
     const bool hides_a_death = ended.lost_at != 0 && (ended.member != ended.pid || ended.has_run_on);
     ended.reaped = true;
     ended.lost_at = 0;

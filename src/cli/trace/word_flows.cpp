@@ -30,7 +30,7 @@ bool sets_word(const LoggedEvent& event) {
            (name.starts_with("atomic_") && name != "atomic_fetch");
 }
 
-/// An acquisition of a lock. No release woke one that timed out or failed.
+/// An acquisition of a lock. A failed or timed-out acquisition has no matching release.
 bool acquires_lock(const LoggedEvent& event) {
     const std::string_view name = common::operation_name(event.operation);
     return event.kind == EventKind::move && event.state == EventState::ended &&

@@ -60,7 +60,7 @@ void Messages::ask_to_hear() {
 void Messages::open(int pe) {
     core::JobState& job = team_.job();
     const std::lock_guard lock(mutex_);
-    if (team_.spread()) {  // the letter will contain its address
+    if (team_.spread()) {  // the notification will contain its address
         sender(pe).channel = static_cast<Channel*>(job.arena().allocate(Channel::total_bytes(ring_)));
         return;
     }

@@ -255,7 +255,7 @@ struct PeDoing {
     std::int32_t pid = 0;         ///< 0: unknown
     double cpu_s = 0;             ///< CPU time of all its threads so far
     double coreless_s = 0;        ///< time for which its main thread was ready and had no core
-    std::string site;             ///< place in the program of a PE that does not wait; empty if unknown
+    std::string site;             ///< source line of a PE that does not wait; empty if unknown
     int file_lock_pe = -1;  ///< holder of a file's lock for which this PE waits, outside Atoll; -1: none
     std::string file_lock;  ///< the file's name; empty if unknown
 };

@@ -26,8 +26,8 @@ const char* lasting_name(const CallRecord& record);
 /// "sum_reduce(bytes=24, dtype=float64)", of data that are a record.
 std::string call_text(const CallRecord& record);
 
-/// The beginning of errors of calls that differ, before the PEs and their calls. The launcher looks for its
-/// end.
+/// Prefix of errors about calls that differ, before the PEs and their calls. The launcher searches for its
+/// last words.
 std::string called_differently(const std::string& team);
 inline constexpr std::string_view differently = " differently: ";
 /// The end of a sentence that names the calls of two groups of PEs. Python's errors have it, too.

@@ -38,7 +38,7 @@ std::optional<Cause> other_tag(const WaitGraph& graph, const std::vector<int>& c
 /// A PE in a collective call, without a message or new group for which another one waits.
 std::optional<Cause> left_out_message(const WaitGraph& graph, int in_collective, int waiting);
 
-/// Members of a circle that make one group as groups of different numbers.
+/// PEs in a circle of waits that create the same group under different numbers.
 std::optional<Cause> left_out_group(const WaitGraph& graph, const std::vector<int>& circle);
 
 /// A message of a PE for a member of the circle, which waits for another PE. Others of the circle may wait

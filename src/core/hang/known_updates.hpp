@@ -107,7 +107,7 @@ std::string none_known_text(const Known& known);
 /// of the PEs that `made` names come first. Empty if none is known.
 std::string lines_text(const Known& known, const WordUpdates& made);
 
-/// "PE 1 ..." as a mistake.
+/// Updates that blame `pe`; `text` describes its mistake, such as "PE 1 ...".
 WordUpdates fault(int pe, const std::string& text);
 /// The PE has not made an update, which its program may have after the current wait.
 WordUpdates omission(int pe, const std::string& text);

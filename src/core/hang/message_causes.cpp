@@ -47,11 +47,11 @@ std::string call_text_of(const WaitGraph& graph, int pe) {
     return graph.call_at(pe) + group_details(graph.of(pe).wait);
 }
 
-/// "1024 bytes of PE 2 for PE 3 lie unreceived, while PE 3 waits for PE 4 in recv at x.py:21".
+/// "1024 bytes of PE 2 for PE 3 are not received, while PE 3 waits for PE 4 in recv at x.py:21".
 std::string unreceived_text(const WaitGraph& graph, int pe) {
     const common::OtherMessage& other = graph.of(pe).wait.other;
     return std::to_string(other.bytes) + " bytes of " + one_text(other.from) + " for " + one_text(pe) +
-           " lie unreceived, while " + one_text(pe) + " waits for " + pe_text(graph.targets(pe)) + " in " +
+           " are not received, while " + one_text(pe) + " waits for " + pe_text(graph.targets(pe)) + " in " +
            graph.call_at(pe);
 }
 

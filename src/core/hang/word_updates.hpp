@@ -16,11 +16,11 @@ struct WordUpdates {
     bool tells_fault = false;
     /// True if the mistake is an update that is missing so far. A PE that waits itself may make it later.
     bool is_omission = false;
-    /// True if no PE is known to have updated the word, and `text` tells no mistake. It then tells who
-    /// updated that word of other PEs, if any PE has.
+    /// True if no PE is known to have updated the word, and `text` names no mistake. It then names the
+    /// PEs that updated that word of other PEs, if any.
     bool is_root = false;
-    /// True if the mistake is that a PE did not follow the others. If several words tell different PEs, the
-    /// pattern itself may be the mistake.
+    /// True if the mistake is that a PE did not follow the others. If the patterns of several words blame
+    /// different PEs, the pattern itself may be wrong.
     bool is_inferred = false;
     const char* verb = "updated";  ///< or "signalled"
 };

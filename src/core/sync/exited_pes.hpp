@@ -23,10 +23,9 @@ class ExitedPes {
     static ExitedPes with_all_others(const JobState& job);
 
     explicit operator bool() const { return pe_ >= 0; }
-    /// False while the reason may still come. For a PE that left without finalize, that is its exit status:
-    /// for half a second, or five while its process works. For one that died, it is the text of the launcher
-    /// or PE 0: for five seconds. It is half a second if neither can write that. `since_ns` is when the
-    /// waiting PE first saw that it is gone.
+    /// False while the reason may still arrive. The exit status of a PE that left without finalize may take
+    /// 0.5 s, or 5 s while its process runs. The launcher's or PE 0's report of a death may take 5 s, or 0.5
+    /// s if neither can write one. At `since_ns` the waiting PE first saw that the other is gone.
     bool is_final(std::uint64_t since_ns) const;
     /// "PE 3 died". `initialized`: the wait comes after init.
     std::string text(bool initialized = true) const;

@@ -84,7 +84,7 @@ class Meetings {
 
       private:
         Meetings& meetings_;
-        bool outermost_;  ///< false in a meeting of a call that has marked the team
+        bool outermost_;  ///< false if an enclosing call has already marked the team
     };
 
   private:

@@ -190,7 +190,7 @@ void Meetings::check_for_failed(const Waiting& wait) {
     }
 }
 
-/// Called while an exception is handled. Every member finds a death itself, and reports it as such.
+/// Called while an exception is handled. A death leaves no mark: every member detects it and throws pe_died.
 void Meetings::mark_broken() noexcept {
     broken_ = true;
     try {

@@ -15,9 +15,9 @@ using gpu::GroupCall;
 using gpu::GroupMemory;
 using gpu::StagedRounds;
 
-/// From this part of a PE on, blocks have 256 threads, below 512: docs/measurements/2026-11-24-constants.md,
-/// all-reduce, has the times. With 256, the grids of two teams are resident together on a GPU with 132
-/// multiprocessors. Neither then waits for the other to end.
+/// Blocks have 256 threads if a PE's part has at least this many bytes, else 512. The times are in
+/// docs/measurements/2026-11-24-constants.md, all-reduce. With 256, the grids of two teams are resident
+/// together on a GPU with 132 multiprocessors. Neither then waits for the other to end.
 constexpr std::uint64_t fewer_threads_from_bytes = std::uint64_t{512} << 10;
 constexpr unsigned most_threads = 512;
 

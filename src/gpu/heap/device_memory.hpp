@@ -55,8 +55,8 @@ class DeviceMemory {
     void* reallocate(void* block, std::size_t bytes);
     /// True if `serial` is one of this heap's blocks, which is then freed.
     bool reclaim(std::uint64_t serial);
-    /// Maps memory that the PEs' GPUs hold already as a symmetric view. Freed like a block, which keeps the
-    /// memory itself.
+    /// Registers existing memory of the PEs' GPUs as symmetric. Freeing the block unmaps it and keeps the
+    /// memory.
     void* register_buffer(const void* memory, std::size_t bytes, std::uint64_t serial);
     /// The whole allocations that contain the memory, each PE's own.
     DeviceRange enclosing(const void* memory, std::size_t bytes) const;

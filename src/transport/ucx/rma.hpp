@@ -64,7 +64,7 @@ class Rma {
     Rma(const Rma&) = delete;
     Rma& operator=(const Rma&) = delete;
 
-    /// The access that a PE with these options requests of UCX, and a text for people with the reason.
+    /// The access that a PE with these options requests of UCX, and a human-readable reason.
     static OwnAccess wanted(UcxRma option, const Library& ucp);
     static std::string describe(UcxRma option, const Library& ucp);
 

@@ -144,7 +144,7 @@ def index_of(key: Any) -> Any:
 
 
 def compute(function: Any, inputs: Any, keywords: Any, of: Any = None) -> Any:
-    """Return a function's result. One that reads no elements waits for none, as on a GPU."""
+    """Return a function's result. A function that reads no elements does not wait for arrays, as on a GPU."""
     given = {name: unwrapped(x) for name, x in keywords.items()}
     plain = [*map(unwrapped, inputs)]
     found = function(*plain, **given)

@@ -12,7 +12,7 @@ me, n = 0, 0
 
 
 class Other:
-    """An array of some library, as protocols show it."""
+    """A simulated array with the protocols of array interfaces."""
 
     def __init__(self, x, **changes):
         self.x = x

@@ -1,7 +1,7 @@
 """Functions with one text for Numba and CuTe DSL, over functions that each of them gives.
 
-A module has a function `operations`, and others that return what its operations are made of. A port calls each once
-with its own functions, and so gets functions of its own. Numba compiles them as they are written. In CuTe DSL they run
+A module has a function `operations`, and others that return helper functions of its operations. A port calls each once
+with its primitives, and gets functions for its language. Numba compiles them as they are written. In CuTe DSL they run
 while a kernel is compiled.
 """
 

@@ -248,9 +248,8 @@ class CuPy(Library):
         if equal_nan:
             is_other = is_other & ((later == later) | (earlier == earlier))
         inner = self.nonzero(is_other)
-        ends = self.arange(
-            n - 1, n + inner.shape[0], 1
-        )  # last index of each run of equal values; the last run ends at n - 1
+        # The last index of each run of equal values; the last run ends at n - 1.
+        ends = self.arange(n - 1, n + inner.shape[0], 1)
         ends[:-1] = inner
         ends[-1:] = n - 1
         totals = (self.arange(1, n + 1, 1) if weights is None else weights[order].cumsum(0))[ends]

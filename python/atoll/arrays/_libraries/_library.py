@@ -239,7 +239,7 @@ class Library:
         return np.asarray(np.searchsorted(x, values, side))  # type: ignore[call-overload]
 
     def counted(self, x: Array, weights: Array | None, equal_nan: bool) -> tuple[Array, Array]:
-        """Return the sorted values of a vector, each once, and the sums of their weights, by default how many there are."""
+        """Return a vector's distinct values, sorted, and the sum of each one's weights, by default its count."""
         if weights is None:
             return np.unique(x, return_counts=True, equal_nan=equal_nan)
         values, place = np.unique(x, return_inverse=True, equal_nan=equal_nan)
@@ -270,7 +270,7 @@ class Library:
     # Order.
 
     def finish(self) -> None:
-        """Wait for what this thread has given to the library's current stream."""
+        """Wait for the work that this thread enqueued on the library's current stream."""
 
     def current_stream(self) -> int:
         """Return the handle of the library's current stream; hosts have none."""

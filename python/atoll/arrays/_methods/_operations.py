@@ -336,7 +336,7 @@ class Operations:
         return bool((cast(Any, self) == value).any())
 
     def __pow__(self, exponent: Any) -> Any:
-        """Return the power as NumPy's operator, which squares bool in int8. Collective."""
+        """Return the power by NumPy's operator `**`, which computes squares of bool in int8. Collective."""
         if type(exponent) is int and exponent == 2 and _this(self).dtype == np.bool_:
             return np.square(cast(Any, self))
         return NDArrayOperatorsMixin.__pow__(cast(Any, self), exponent)

@@ -39,7 +39,7 @@ class Span:
 
     @property
     def place(self) -> Place:
-        """The room's number, and where the block starts there."""
+        """The number of the reserved region, and the block's offset in it."""
         return self.room, self.start
 
     @property

@@ -206,7 +206,7 @@ def value(text: str, constraints: str, result, *kinds):
 
 
 def gives(function):
-    """Return a generator that gives this function for all types."""
+    """Return a Numba generator that returns this function for every type."""
     return lambda *_: function
 
 

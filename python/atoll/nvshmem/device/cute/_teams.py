@@ -22,7 +22,7 @@ NO_TEAM = (
 
 @dsl_user_op
 def _field(at, *, loc=None, ip=None):
-    """Load a field without side effects, so that one that is not used is not loaded, and one used twice once."""
+    """Load a field without side effects, so that the compiler drops unused and repeated loads."""
     found = llvm.inline_asm(
         Int64.mlir_type, [at.ir_value(loc=loc, ip=ip)], "ld.global.nc.u64 $0, [$1];", "=l,l",
         has_side_effects=False, asm_dialect=0, loc=loc, ip=ip,

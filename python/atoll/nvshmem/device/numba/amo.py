@@ -73,35 +73,35 @@ def atomic_add(dst, value, pe):
 
 @for_kernels
 def atomic_fetch_and(dst, value, pe):
-    """Set dst to dst and value, bit by bit, and return what it was, on PE pe."""
+    """Bitwise AND value into dst on PE pe, and return the previous value."""
     return dev.atomic_fetch_and(world(), dst, value, pe)
 
 
 @for_kernels
 def atomic_and(dst, value, pe):
-    """Set dst to dst and value, bit by bit, on PE pe."""
+    """Bitwise AND value into dst on PE pe."""
     dev.atomic_and(world(), dst, value, pe)
 
 
 @for_kernels
 def atomic_fetch_or(dst, value, pe):
-    """Set dst to dst or value, bit by bit, and return what it was, on PE pe."""
+    """Bitwise OR value into dst on PE pe, and return the previous value."""
     return dev.atomic_fetch_or(world(), dst, value, pe)
 
 
 @for_kernels
 def atomic_or(dst, value, pe):
-    """Set dst to dst or value, bit by bit, on PE pe."""
+    """Bitwise OR value into dst on PE pe."""
     dev.atomic_or(world(), dst, value, pe)
 
 
 @for_kernels
 def atomic_fetch_xor(dst, value, pe):
-    """Set dst to dst xor value, bit by bit, and return what it was, on PE pe."""
+    """Bitwise XOR value into dst on PE pe, and return the previous value."""
     return dev.atomic_fetch_xor(world(), dst, value, pe)
 
 
 @for_kernels
 def atomic_xor(dst, value, pe):
-    """Set dst to dst xor value, bit by bit, on PE pe."""
+    """Bitwise XOR value into dst on PE pe."""
     dev.atomic_xor(world(), dst, value, pe)

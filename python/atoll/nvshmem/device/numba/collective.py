@@ -169,7 +169,7 @@ def reduce_block(team, dst_array, src_array, op):
 
 @for_kernels
 def reducescatter(team, dst_array, src_array, op):
-    """Set dst_array to this PE's part of what reduce makes, by one thread."""
+    """Reduce src_array and scatter the result, by one thread: dst_array gets this PE's part."""
     scattered(team_of(team), dst_array, src_array, op, THREAD)
 
 
