@@ -60,7 +60,7 @@ def with_coverage(of: dict[str, Any], page: str) -> str:
 INTRODUCTION = """# Operations of kernels
 
 This page lists every operation of kernels in Numba, Triton, CuTe DSL and CUDA C++: its arguments, its memory order and
-its callers. [Kernels in Python](kernels.md) is the guide. `help(atoll.numba.put)` and its kin show the same for one
+its callers. [Kernels in Python](kernels.md) is the guide. `help(atoll.numba.put)` and similar functions show the same for one
 language, with the types of the arguments. `api/kernels.py` generates this page from `api/kernels.toml`.
 
 All languages have the same order of arguments: `team`, `dst`, `src`, counts, the operation's own arguments, `pe`. By
@@ -103,7 +103,7 @@ def signatures(of: dict[str, Any], operation: dict[str, Any]) -> str:
 
 
 def facts(operation: dict[str, Any]) -> str:
-    """Return what holds for a call in every language."""
+    """Return the facts about a call that hold in every language."""
     symmetric = [
         name for name in operation.get("symmetric", ()) if name in operation["arguments"].split(", ")
     ]

@@ -31,7 +31,7 @@ def read() -> tuple[dict[str, Any], dict[str, Any], dict[str, dict[str, str]]]:
 
 
 def kind_of(entry: Any) -> str:
-    """Return what a name is, in a word."""
+    """Return the kind of a name, in a word."""
     if not isinstance(entry, dict):
         return "constant"
     if "enum" in entry:

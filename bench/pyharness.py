@@ -51,7 +51,7 @@ class Bench:
         self.report(name, times, repeats)
 
     def report(self, name: str, times: list[float], repeats: int) -> None:
-        """Print a line for people, and one of JSON for compare.py."""
+        """Print a human-readable line, and one of JSON for compare.py."""
         if self.my_pe != 0:
             return
         ordered = sorted(times)

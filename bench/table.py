@@ -62,7 +62,7 @@ HEADER = f"{'operation':26} {'PEs':>4}  {'Atoll':>11}  {'peer':>11}  {'ratio':>9
 
 
 def duration(ns: float | None) -> str:
-    """Return a time for people."""
+    """Return a human-readable time."""
     if ns is None:
         return "-"
     for unit, scale in (("ns", 1.0), ("µs", 1e3), ("ms", 1e6)):
@@ -72,7 +72,7 @@ def duration(ns: float | None) -> str:
 
 
 def size(n_bytes: int) -> str:
-    """Return a size for people."""
+    """Return a human-readable size."""
     return (
         f"{n_bytes} B"
         if n_bytes < KIB

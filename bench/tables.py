@@ -107,7 +107,7 @@ def kernel_table(run: Run) -> str:
 
 
 def scaling() -> str:
-    """Return what a job of some shapes costs after init."""
+    """Return the cost after init of jobs with some shapes."""
     rows = run_of("scaling", "intel-r-xeon-r-processor-2-cores")["rows"]
     steps = {(*row["settings"].values(), row["operation"]): row["values"] for row in rows}
     lines = []
@@ -210,7 +210,7 @@ def peers_kernels() -> str:
 
 
 def address_checks() -> str:
-    """Return what the check of addresses costs in Numba."""
+    """Return the cost of the check of addresses in Numba."""
     run = run_of("gpu_peers", "1xH200-addresses")
     lines = []
     for label, operation, n_bytes, decimals in (
@@ -317,7 +317,7 @@ def uncited() -> list[str]:
 
 
 def problems() -> list[str]:
-    """Return what is wrong with files of results, and with the tables in the pages."""
+    """Return the faults of files of results and of the tables in the pages."""
     found = [text for path in sorted(schema.RESULTS.iterdir()) for text in schema.problems(path)] + uncited()
     for name, (page, make) in TABLES.items():
         text = (schema.ROOT / page).read_text()
@@ -332,7 +332,7 @@ def problems() -> list[str]:
 
 
 def printed_in(file: Path) -> dict[str, Any]:
-    """Return what a benchmark printed: one JSON object, or lines of which some are rows."""
+    """Return a benchmark's output: one JSON object, or lines of which some are rows."""
     text = file.read_text()
     try:
         found = json.loads(text)

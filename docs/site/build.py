@@ -26,7 +26,7 @@ BUILD = pages.ROOT / "build/docs"
 
 
 def gather(launcher: Path) -> list[str]:
-    """Write the sources of all pages, leaving equal files as they are; return what is wrong with their links."""
+    """Write the sources of all pages, leaving equal files as they are; return the faults of their links."""
     fresh, source = BUILD / "fresh", BUILD / "source"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)

@@ -32,7 +32,7 @@ def link() -> str:
 
 
 def write(html: Path) -> list[str]:
-    """Write the PDF beside its page; return what is wrong."""
+    """Write the PDF beside its page; return the faults."""
     logging.getLogger("weasyprint.progress").setLevel(logging.WARNING)  # its import reports progress, too
     from weasyprint import HTML
 

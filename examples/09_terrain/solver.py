@@ -139,7 +139,7 @@ class Water:
         return float(self.own.max())
 
     def discharge(self):
-        """Return the discharge through each of the own cells, m³/s."""
+        """Return the discharge through each of this PE's cells, m³/s."""
         x = np.zeros((self.rows, self.columns))
         x[:, :-1] += self.flow_x
         x[:, 1:] += self.flow_x
@@ -155,7 +155,7 @@ def time_step(deepest, spacing, courant=0.7):
 
 
 def rain_on(water, rate, dt):
-    """Rain at `rate` m/s for `dt` s on the own cells. Return the depth in quanta, the same on every cell."""
+    """Rain at `rate` m/s for `dt` s on this PE's cells. Return the depth in quanta, the same on every cell."""
     depth = round(rate * dt / QUANTUM)
     water.own += depth * QUANTUM
     return depth

@@ -55,7 +55,7 @@ def dagger(matrices):
 
 
 def hop(psi, ahead, behind, links, links_behind, mu):
-    """Return what one direction adds to the operator, from the neighbours ahead and behind."""
+    """Return the operator's term of one direction, from the neighbours ahead and behind."""
     forward, backward = times(links, ahead), times(dagger(links_behind), behind)
     return ((forward + backward) - np.einsum("st,...tc->...sc", GAMMA[mu], forward - backward)) / 2
 

@@ -1,4 +1,4 @@
-// Error: the one exception class of Atoll, with a code for programs and a sentence for people.
+// Error: the one exception class of Atoll, with a code for programs and a human-readable sentence.
 #pragma once
 
 #include "atoll/export.hpp"

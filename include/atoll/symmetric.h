@@ -41,12 +41,12 @@ struct atoll_meeting {
 };
 
 enum atoll_symmetric_kind {
-    ATOLL_SYMMETRIC_BARRIER,             /* Waits for all members, on a channel. */
-    ATOLL_SYMMETRIC_PUT_SIGNAL,          /* Sets a word of a channel in the pad of `member`, from 0 to 1. */
-    ATOLL_SYMMETRIC_WAIT_SIGNAL,         /* Waits for the word of `member` in the own pad, and clears it. */
-    ATOLL_SYMMETRIC_NOTIFY,              /* Counts a notification at `member`; does not wait. */
-    ATOLL_SYMMETRIC_AWAIT,               /* Takes one notification of `member`. */
-    ATOLL_SYMMETRIC_ALL_REDUCE,          /* All members read all data; `out` is not in it. */
+    ATOLL_SYMMETRIC_BARRIER,     /* Waits for all members, on a channel. */
+    ATOLL_SYMMETRIC_PUT_SIGNAL,  /* Sets a word of a channel in the pad of `member`, from 0 to 1. */
+    ATOLL_SYMMETRIC_WAIT_SIGNAL, /* Waits for the word of `member` in the caller's pad, and clears it. */
+    ATOLL_SYMMETRIC_NOTIFY,      /* Counts a notification at `member`; does not wait. */
+    ATOLL_SYMMETRIC_AWAIT,       /* Takes one notification of `member`. */
+    ATOLL_SYMMETRIC_ALL_REDUCE,  /* All members read all data; `out` is not in it. */
     ATOLL_SYMMETRIC_ALL_REDUCE_IN_PLACE, /* Each member reduces a part, and writes it to all. */
     ATOLL_SYMMETRIC_ALL_GATHER,
     ATOLL_SYMMETRIC_REDUCE_SCATTER

@@ -103,7 +103,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def runner_of(config: pytest.Config) -> Runner:
-    """Return what runs the session's tests on PEs; made for the first one."""
+    """Return the runner of the session's tests on PEs; made for the first one."""
     found = config.stash.get(_runner, None)
     if found is None:
         from atoll._testing.runner import Runner

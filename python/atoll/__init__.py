@@ -1,6 +1,6 @@
 """Atoll: one symmetric memory for all processes of a job.
 
-A job is n processes, called PEs. Arrays made by atoll.zeros() and its kin have the same offset on every PE. So each
+A job is n processes, called PEs. Arrays made by atoll.zeros() and similar functions have the same offset on every PE. So each
 PE can put to, get from, atomically update, signal and wait on any other's, without that PE's help:
 
     # atoll run -n 4 ring.py

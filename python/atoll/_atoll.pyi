@@ -2946,7 +2946,7 @@ def wait_until_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, 
     Source: OpenSHMEM 1.6, section 9.12.
 
     On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
-    word. So is values, in ivars' dtype.
+    word. The array values is in such memory, too, in ivars' dtype.
     The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
@@ -3031,7 +3031,7 @@ def test_all_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status
     Source: OpenSHMEM 1.6, section 9.12.
 
     On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
-    word. So is values, in ivars' dtype. The array out is in such memory, too, and may be larger.
+    word. The array values is in such memory, too, in ivars' dtype. The array out is in such memory, too, and may be larger.
     The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
@@ -3133,7 +3133,7 @@ def wait_until_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, 
     Source: OpenSHMEM 1.6, section 9.12.
 
     On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
-    word. So is values, in ivars' dtype. The array out is in such memory, too, and may be larger.
+    word. The array values is in such memory, too, in ivars' dtype. The array out is in such memory, too, and may be larger.
     The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
@@ -3225,7 +3225,7 @@ def test_any_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, status
     Source: OpenSHMEM 1.6, section 9.12.
 
     On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
-    word. So is values, in ivars' dtype. The array out is in such memory, too, and may be larger.
+    word. The array values is in such memory, too, in ivars' dtype. The array out is in such memory, too, and may be larger.
     The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
@@ -3327,7 +3327,7 @@ def wait_until_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource,
     Source: OpenSHMEM 1.6, section 9.12.
 
     On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
-    word. So is values, in ivars' dtype. The array out is in such memory, too, and may be larger.
+    word. The array values is in such memory, too, in ivars' dtype. The array out is in such memory, too, and may be larger.
     The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
@@ -3419,7 +3419,7 @@ def test_some_vector(ivars: AnyArray, cmp: CompareName, values: AnySource, statu
     Source: OpenSHMEM 1.6, section 9.12.
 
     On a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for each
-    word. So is values, in ivars' dtype. The array out is in such memory, too, and may be larger.
+    word. The array values is in such memory, too, in ivars' dtype. The array out is in such memory, too, and may be larger.
     The stream reads them when it reaches the call, and again in each replay of a graph.
     """
 
@@ -4801,7 +4801,7 @@ class Request:
 
     def wait(self, timeout: float = 0.0) -> Any:
         """
-        Wait until the collective is done, and return what the blocking call returns.
+        Wait until the collective is done, and return the result of the blocking call.
 
         Other threads run meanwhile, and Ctrl-C interrupts the wait; the collective then goes on. After an error that ended
         the collective, each further call raises that error again.

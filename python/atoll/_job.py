@@ -269,7 +269,7 @@ def stats() -> dict[str, dict[str, float]]: ...
 @overload
 def stats(*, format: Literal["openmetrics"]) -> str: ...
 def stats(*, format: Literal["openmetrics"] | None = None) -> dict[str, dict[str, float]] | str:
-    """Return what this PE's operations did so far: calls, bytes and times. Local.
+    """Return statistics of this PE's operations so far: calls, bytes and times. Local.
 
     Needs ``atoll run --stats`` or ``ATOLL_STATS=1``. Calls from Python, C and C++ count, those of kernels do not.
     A call counts once it has ended. Of moves below 16 KiB the first 64 of an operation are timed, then one in

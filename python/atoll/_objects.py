@@ -311,7 +311,7 @@ def scatter_object(
 
 
 def alltoall_object(objs: Sequence[Any], *, team: _atoll.Team | None = None) -> list[Any]:
-    """Give each PE one object; return what each PE gave to this one, in PE order.
+    """Give each PE one object; return the objects that the PEs gave to this one, in PE order.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 class Library(NamedTuple):
     """A row of the table."""
 
-    name: str  # for people, such as PyTorch
+    name: str  # human-readable, such as PyTorch
     module: str
     oldest: str
     package: str  # for pip

@@ -183,7 +183,7 @@ void DeviceGroup::all_to_all(const Call& call, gpu::StreamHandle stream) const {
     if (call.in.size() != n || call.out.size() != n || call.in[me].bytes != call.out[me].bytes)
         throw Error(ErrorCode::shape_mismatch,
                     "all_to_all takes a piece for each of the " + std::to_string(n) +
-                        " members on both sides, and the own ones have equal sizes.");
+                        " members on both sides, and the caller's own two pieces have equal sizes.");
     std::vector<stream::Staging::Message> messages;
     for (std::size_t i = 0; i < n; ++i) {
         if (i == me) continue;

@@ -132,7 +132,7 @@ struct GroupCall {
     device::Team team;
     char* memory;
     unsigned words_bytes;         ///< size of its words: see GroupMemory
-    device::Operation operation;  ///< for people; a step has the operation of its whole
+    device::Operation operation;  ///< name in errors; a step has the operation of its whole
     void* dst;
     const void* src;  ///< in broadcast and scatter only the root's is read
     std::uint64_t bytes;

@@ -11,7 +11,7 @@ namespace atl::gpu {
 /// places, or if it is of another release.
 const DevicePlugin& device_plugin();
 
-/// Describes the installed library, for people. Loads it, which starts no driver.
+/// Returns a human-readable description of the installed library. Loads it, which starts no driver.
 std::string describe_device_plugin();
 
 }  // namespace atl::gpu

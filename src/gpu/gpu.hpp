@@ -53,7 +53,7 @@ class Gpu {
 struct DevicePlugin {
     const char* release;  ///< ATOLL_VERSION
     std::unique_ptr<Gpu> (*open)(const DeviceChoice& choice);
-    const char* built;  ///< for people: "CUDA 13.0, kernels for sm_90"
+    const char* built;  ///< human-readable: "CUDA 13.0, kernels for sm_90"
 };
 inline constexpr const char* device_plugin_symbol = "atoll_device_plugin";
 

@@ -8,7 +8,7 @@ namespace atl::shmem {
 
 namespace {
 
-/// A full heap gives null. So does an unsupported alignment, unless mistakes are checked.
+/// A full heap gives null. An unsupported alignment does, too, unless mistakes are checked.
 template <class Body> void* null_when_full(const char* name, Body&& body) {
     return null_or_end(name, body, [](ErrorCode code) {
         return code == ErrorCode::out_of_memory || (code == ErrorCode::invalid_argument && !is_checked());

@@ -21,7 +21,7 @@ class Transport : public Contexts, public Movement, public Atomics, public Progr
   public:
     virtual std::string_view name() const = 0;
     virtual bool reaches(int pe) const = 0;
-    /// A description for people; may be empty.
+    /// A human-readable description; may be empty.
     virtual std::string note() const { return {}; }
 
     /// By default a put, a fence and an atomic.

@@ -235,7 +235,7 @@ TEST(TeamRequests, ARootWaitsForTheCallsOfTheOthers) {
     });
 }
 
-/// Waits until the job board shows `pe` as `shows` demands, and returns what it shows.
+/// Waits until the job board shows `pe` as `shows` demands, and returns that entry.
 template <class Shows> common::PeDoing shown_of(Job& job, int pe, Shows&& shows) {
     for (;;) {
         const common::PeDoing doing = job.world().state().job().board().doing(pe);

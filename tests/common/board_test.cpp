@@ -121,7 +121,7 @@ TEST_F(Board, WaitTextNamesEverythingThatIsKnown) {
         << named;
 }
 
-TEST_F(Board, NegativeValuesAreShownAsSuch) {
+TEST_F(Board, NegativeValuesKeepTheirSign) {
     board.set_state(0, PeState::running);
     wait(0, "wait_until");
     board.entry(0).wait.word_bytes = 8;

@@ -184,7 +184,7 @@ TEST_F(UnsetWord, TheHolderOfALockOfTheProgram) {
     EXPECT_EQ(cause().find("PE 1 last set the awaited word"), std::string::npos) << cause();
 }
 
-/// PE 3 polls a word of PE 0, to which patterns of the own words of PEs do not apply.
+/// PE 3 polls a word of PE 0, to which patterns of PEs' own words do not apply.
 TEST_F(UnsetWord, APolledWordOfAnotherPe) {
     wait(3, "a loop of atomic_fetch", {}).wait.word_pe = 0;
     pe(3).wait.compare = common::compared_by_program;

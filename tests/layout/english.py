@@ -62,6 +62,15 @@ PHRASES = [
     (r"\blets? go of\b", "releases"),
     (r"\bhand-?over\b", "transfer, switch"),
     (r"\bfor ever\b", "forever"),
+    (
+        r"(?<![\w'-])(?-i:So) (?:do|does|did|is|are|was|were|has|have|had|can|must)\b",
+        "subject first: PEs do, too",
+    ),
+    (r"\bas such\b", "name it"),
+    (r"\bfor people\b(?! who)", "human-readable, for errors, for reports"),
+    (r"\breturns? what\b", "name the result"),
+    (r"\bthe own\b", "this PE's, the caller's"),
+    (r"\bkin\b", "similar functions"),
 ]
 COMPILED = [(re.compile(pattern, re.IGNORECASE), words) for pattern, words in PHRASES]
 

@@ -27,6 +27,12 @@ def test_no_finding():
         " ".join(["word"] * 26) + ".",
         "Wakes the PE that waits for the word which this PE sets, whose team has ended.",
         "A PE that dies ends the call that waits for it.",
+        "Puts return at once. So do gets.",
+        "Parts of arrays move as such.",
+        "A description for people.",
+        "Returns what a PE sent.",
+        "Reads the own slot.",
+        "Use zeros() and its kin.",
     ],
 )
 def test_a_finding(text):
@@ -39,6 +45,8 @@ def test_a_finding(text):
         "Returns the offset of an address in this PE's slot. Throws Error if it lies outside.",
         "States that the PE that waits is alive, so that others know which one it is.",
         "A PE that imports Numba takes 1.1 s, and one that imports PyTorch 2.9.",
+        "So each PE can wait, and so does the host. This page is for people who know NumPy.",
+        "Returns the value, such as kinds of akin names. It reads its own slot.",
     ],
 )
 def test_plain_text_has_none(text):

@@ -54,7 +54,7 @@ def test_comments_of_cpp_come_from_the_table(table: dict[str, Any]) -> None:
 
 
 def test_an_operation_without_a_function_or_a_test_is_found(table: dict[str, Any]) -> None:
-    """So is an absent operation without a reason: Triton has no async_put."""
+    """An absent operation without a reason is found, too: Triton has no async_put."""
     table["operations"]["put_twice"] = {**table["operations"]["put"], "name": "put_twice"}
     del table["operations"]["async_put"]["absent"]
     found = kernels.disagreements(table)

@@ -102,7 +102,7 @@ TEST_F(DeviceFar, SingleElementsAndStridedBlocks) {
     free({wide, small, y, x});
 }
 
-/// PEs of the own host and of others update one word: no update is lost, floats included.
+/// PEs of this host and of others update one word: no update is lost, floats included.
 TEST_F(DeviceFar, AtomicsHaveOneOwner) {
     auto* sum = zeros<std::int64_t>(2);
     auto* real = zeros<double>(1);

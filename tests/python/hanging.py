@@ -107,7 +107,7 @@ class Ranks:
         return self.errors.read_text()
 
     def wait_for(self, text: str) -> str:
-        """Return what the PEs have said once `text` is part of it. A job that ends before fails at once."""
+        """Return the output of the PEs once it contains `text`. A job that ends before fails at once."""
         end = time.monotonic() + HANG_GUARD
         while text not in (said := self.said()):
             assert all(each.poll() is None for each in self.started), said
@@ -116,7 +116,7 @@ class Ranks:
         return said
 
     def succeed(self) -> str:
-        """Wait for the end of the job, and return what the PEs have said."""
+        """Wait for the end of the job, and return the output of the PEs."""
         statuses = [each.wait(timeout=HANG_GUARD) for each in self.started]
         assert not any(statuses), self.said()
         return self.said()

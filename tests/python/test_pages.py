@@ -125,7 +125,7 @@ def joined(program: Program) -> list[str]:
 
 
 def visit(port: int, lines: list[str]) -> str:
-    """Connect to a debugger at a port once it listens, send it lines, and return what it answers."""
+    """Connect to a debugger at a port once it listens, send it lines, and return its answer."""
     until = time.monotonic() + HANG_GUARD
     while True:
         try:

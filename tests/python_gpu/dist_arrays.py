@@ -134,7 +134,7 @@ def boxes() -> None:
 
 
 def many_rounds() -> None:
-    """Writes of the own part by kernels, then reads by the other PEs: each round must see the last one."""
+    """Writes of this PE's part by kernels, then reads by the other PEs: each round must see the last one."""
     a = arrays.zeros((4 * atoll.n_pes(), 500), "float32", grid=(atoll.n_pes(), 1), **kind)
     right = (atoll.my_pe() + 1) % atoll.n_pes()
     for turn in range(1, 20):

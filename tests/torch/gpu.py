@@ -98,7 +98,7 @@ def main(rank: int, size: int, folder: str, names: list[str], seconds: float) ->
 
 
 def threads_of(process: int) -> str:
-    """Return what the kernel tells of a process's threads: their names, and where they wait."""
+    """Return a process's threads as the kernel shows them: their names, and where they wait."""
     lines = []
     for task in sorted(Path(f"/proc/{process}/task").glob("*")):
         with contextlib.suppress(OSError):

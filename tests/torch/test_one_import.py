@@ -57,7 +57,7 @@ class Server:
 
 @pytest.fixture
 def server(forks: str) -> Server:
-    """Return what starts forks of a process that has imported PyTorch."""
+    """Return a server that starts forks of a process with PyTorch imported."""
     return Server(forks)
 
 

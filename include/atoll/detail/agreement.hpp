@@ -51,8 +51,9 @@ struct Passed {
     std::vector<std::uint64_t> facts;
     std::vector<int> members;  ///< members of its team, as PEs of the other team
 };
-/// Returns what those PEs of `over` passed that have a team `its`, such as the team of an array, whose shape
-/// is among the `facts`. Collective over `over`. Throws Error(invalid_argument) on every PE, if none has one,
+/// Returns the value that the PEs of `over` with a team `its` passed. An example is the team of an array;
+/// then the array's shape is among the `facts`. Collective over `over`. Throws Error(invalid_argument) on
+/// every PE, if none has one,
 /// if two passed different ones, or if other PEs than its members passed it.
 ATOLL_API Passed agreed(const Team& over, const char* call, const char* what, const Team& its,
                         const std::vector<std::uint64_t>& facts);

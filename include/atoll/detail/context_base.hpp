@@ -71,7 +71,7 @@ class ATOLL_API ContextBase {
             check_local_block(local, bytes);
     }
     /// Like `route`, for operations that also reach memory of GPUs. Those use the routed forms (no
-    /// slot). So do all operations while statistics are counted.
+    /// slot). All operations use them while statistics are counted.
     Slot route_any(const void* symmetric, std::size_t bytes, int pe) const {
         return is_in_heap(symmetric, bytes, pe) ? map_.slot(pe) : route_elsewhere(symmetric, bytes, pe);
     }

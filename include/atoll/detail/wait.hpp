@@ -29,7 +29,7 @@ constexpr bool reached(std::uint32_t a, std::uint32_t b) noexcept {
     return static_cast<std::int32_t>(a - b) >= 0;
 }
 
-/// Describes a wait for people. `peer` is a world PE, -1 if any PE may end the wait.
+/// Describes a wait for reports and errors. `peer` is a world PE, -1 if any PE may end the wait.
 struct WaitReason {
     const char* operation = "";
     int team = 0;

@@ -84,7 +84,7 @@ constexpr unsigned least_slot_pairs = slot_area_pairs / few_pes;  ///< pairs per
 struct Control {
     // ---- written by Team::device, before a kernel can see it
     unsigned version;
-    int team;                         ///< number on this PE, for people
+    int team;                         ///< number on this PE, for errors
     unsigned long long bound_ns;      ///< limit of waits; 0: none
     const Watch* watch;               ///< address for the processor of this memory
     const int* pes_of;                ///< the members' numbers in the world, in this block

@@ -18,7 +18,7 @@ def _driver() -> Any:
 
 
 def _ask(name: str, result: Any, *arguments: Any) -> Any:
-    """Return what a call of the driver stores in its first argument."""
+    """Return the value that a call of the driver stores in its first argument."""
     failed = getattr(_driver(), name)(ctypes.byref(result), *arguments)
     if failed:
         raise RuntimeError(f"{name}: CUDA error {failed}")

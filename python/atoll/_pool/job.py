@@ -444,7 +444,7 @@ class PoolJob:
         return self.report().partition("\n\n")[0]
 
     def report(self) -> str:
-        """Return what `atoll stacks` prints: why the PEs wait, and their call stacks."""
+        """Return the output of `atoll stacks`: why the PEs wait, and their call stacks."""
         command = [launcher_path(), "stacks", str(self.pid)]
         try:
             found = subprocess.run(

@@ -194,7 +194,7 @@ def _text(report: pytest.TestReport) -> str:
 
 
 def _told(reports: dict[int, pytest.TestReport], others: dict[int, Failure]) -> dict[int, str]:
-    """Return what the PEs did that have not failed: passed, skipped, or waited for one that failed."""
+    """Return the state of each PE that has not failed: passed, skipped, or waited for one that failed."""
     said: dict[int, str] = {pe: report.outcome for pe, report in reports.items() if not report.failed}
     for pe, failure in others.items():
         lines = [line.strip() for line in failure.get("traceback", "").splitlines()]

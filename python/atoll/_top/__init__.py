@@ -50,7 +50,8 @@ class Feed:
         self._rest = b""
 
     def read(self) -> list[dict[str, Any]]:
-        """Return what has arrived. The last one, once the launcher has left, has the key `ended` or `failed`."""
+        """Return the pictures that have arrived. The last one, once the launcher has left, has the key `ended`
+        or `failed`."""
         data = os.read(self.fd, 1 << 20)
         if not data:
             assert self._process.stderr is not None

@@ -62,7 +62,7 @@ def cells(a: DistArray, shown: tuple[int, ...]) -> list[Cell]:
 
 
 def _note(a: DistArray, shown: tuple[int, ...], drawn: list[Cell]) -> str:
-    """Return what the picture of the owners leaves out."""
+    """Return a note of the cells that the picture of the owners leaves out."""
     ends = [max(cell.bottom for cell in drawn), max(cell.right for cell in drawn)][-len(shown) :]
     parts = [
         f"indices 0:{end} of {a.shape[number]} along axis {number}"

@@ -109,7 +109,8 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         self._team.barrier()
 
     def device(self) -> tuple[View, Array]:
-        """Return what kernels need to find elements by global indices: the axes, and this PE's block as one axis.
+        """Return the arguments by which kernels find elements by global indices: the axes, and this PE's block as one
+        axis.
 
         Not collective. `atoll.arrays.numba` and `atoll.arrays.triton` have the functions for kernels.
 

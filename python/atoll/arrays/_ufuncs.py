@@ -211,7 +211,8 @@ def _meet(given: list[DistArray], its: Layout, outs: Any) -> None:
 
 
 def _brought(value: DistArray, its: Layout, where: _libraries.Library) -> Any:
-    """Return what this PE's part needs of an array in another distribution, or of another shape that broadcasts."""
+    """Return the elements that this PE's part needs of an array in another distribution, or with a shape to
+    broadcast."""
     from ._array import DistArray
 
     if value.shape == its.shape:
@@ -310,7 +311,7 @@ def _size(a: DistArray, axis: int | tuple[int, ...] | None = None) -> int:
 
 
 def _ours(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
-    """Return what computes a function of NumPy, or None."""
+    """Return the function that computes a function of NumPy, or None."""
     from ._array import DistArray
 
     if function in _METHODS:

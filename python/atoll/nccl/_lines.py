@@ -94,7 +94,7 @@ class DeviceLine:
         )
 
     def bytes_at(self, first: int, nbytes: int) -> Shown:
-        """Return some of the bytes as such an object."""
+        """Return an object over some of the bytes."""
         return Shown(self.address + first, nbytes, np.dtype(np.uint8), self.owner)
 
     def part(self, first: int, end: int) -> DeviceLine:

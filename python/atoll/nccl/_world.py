@@ -173,7 +173,8 @@ def world() -> World:
 
 
 def join(uid: bytes | None = None, size: int = 1, rank: int = 0) -> World:
-    """Join the job, and return what the PEs share. The first call is collective over all PEs of the job.
+    """Join the job, and return the state that the PEs share. The first call is collective over all PEs
+    of the job.
 
     A process that nothing launched with others joins the ranks of a unique id, which then are the job.
     """

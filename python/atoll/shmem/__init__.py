@@ -1,6 +1,6 @@
 """shmem4py 1.0's names on Atoll: `from atoll import shmem` where a program has `from shmem4py import shmem`.
 
-Signatures and meaning are shmem4py's: arrays of symmetric memory by zeros() and its kin, Ctx, Team, Lock,
+Signatures and meaning are shmem4py's: arrays of symmetric memory by zeros() and similar functions, Ctx, Team, Lock,
 signals, enums. The import joins the job and the interpreter's end leaves it; `atoll.rc` has the settings. It
 is the job of `import atoll`, whose functions take the same arrays. docs/porting.md lists the differences.
 The originals are documented at https://shmem4py.readthedocs.io/.

@@ -314,7 +314,7 @@ def atomic_fetch_xor_nbi(fetch: Array, target: Array, value: Number, pe: int, ct
 
 
 class AMO(StrEnum):
-    """Operators of atomic_op and its kin. AND, OR and XOR are bitwise."""
+    """Operators of atomic_op and similar functions. AND, OR and XOR are bitwise."""
 
     SET = "set"
     INC = "inc"

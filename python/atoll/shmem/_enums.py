@@ -11,6 +11,6 @@ if TYPE_CHECKING or sys.version_info >= (3, 11):
 else:
 
     class StrEnum(str, enum.Enum):
-        """An enumeration whose members are strings, and print as such."""
+        """An enumeration whose members are strings, and print like strings."""
 
         __str__ = str.__str__

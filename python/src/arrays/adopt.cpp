@@ -330,7 +330,7 @@ std::string why_not_adopted(PyObject* value) {
     }
     if (!g.has_device)
         return "in the memory of a GPU, where nothing is symmetric yet: allocate it with "
-               "atoll.zeros(..., device=\"cuda\") or its kin, on every PE";
+               "atoll.zeros(..., device=\"cuda\") or a similar function, on every PE";
     if (kind == Kind::torch || kind == Kind::cupy) {
         Library library{};
         if (!header_for(value, library))

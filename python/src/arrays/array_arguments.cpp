@@ -46,13 +46,13 @@ void fail_not_array(const Spec& spec, const char* which, PyObject* value) {
                      "NumPy, CuPy or PyTorch makes of it.",
                      spec.name, which, type);
     else
-        PyErr_Format(
-            PyExc_TypeError,
-            "%s(): %s is %R, %R; pass a NumPy array (atoll.zeros() and its kin make symmetric ones)%s.",
-            spec.name, which, value, type,
-            spec.takes_device_arrays ? ", or an array of this PE's GPU (any with "
-                                       "__cuda_array_interface__)"
-                                     : "");
+        PyErr_Format(PyExc_TypeError,
+                     "%s(): %s is %R, %R; pass a NumPy array (atoll.zeros() and similar functions make "
+                     "symmetric ones)%s.",
+                     spec.name, which, value, type,
+                     spec.takes_device_arrays ? ", or an array of this PE's GPU (any with "
+                                                "__cuda_array_interface__)"
+                                              : "");
     throw Raised{};
 }
 
@@ -191,7 +191,8 @@ void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* ar
         }
         fail(ErrorCode::not_symmetric,
              "%s(): %s (shape %S) is in the memory of a GPU, but not in this PE's symmetric memory. Allocate "
-             "it with atoll.zeros(..., device=\"cuda\") or its kin, on every PE. (Views of such an array are "
+             "it with atoll.zeros(..., device=\"cuda\") or a similar function, on every PE. (Views of such "
+             "an array are "
              "symmetric; results of operations, and what atoll.peer and global_view return, are not.)",
              spec.name, which, shape_of(array).get());
     }
@@ -215,7 +216,7 @@ void check_symmetric_slow(const Spec& spec, const char* which, PyArrayObject* ar
     if (g.job->is_symmetric(low, bytes)) return;
     fail(ErrorCode::not_symmetric,
          "%s(): %s (shape %S, dtype %S) is an ordinary array; here it must be in symmetric memory. Allocate "
-         "it with atoll.zeros() or its kin, on every PE. (Slices of such an array are symmetric; "
+         "it with atoll.zeros() or a similar function, on every PE. (Slices of such an array are symmetric; "
          "copies, "
          "such as x[[0, 1]], x.copy() and x + 1, are not.)",
          spec.name, which, shape_of(array).get(), descr_object(array));

@@ -180,7 +180,8 @@ PyObject* free_body(const Arguments<1>& a) {
     Block* block = block_of(array);
     if (block == nullptr || block->foreign)
         fail(ErrorCode::not_symmetric,
-             "free(): x is an ordinary array; only what atoll.zeros() and its kin returned is freed.");
+             "free(): x is an ordinary array; only what atoll.zeros() and similar functions returned is "
+             "freed.");
     const Extent extent = extent_of(array);
     check_symmetric(free_spec, "x", array, extent.low, extent.bytes);
     if (extent.low != block->address || std::max<std::size_t>(extent.bytes, 1) != block->bytes)

@@ -196,7 +196,7 @@ CollectiveMismatch, PeDied
     The collective has failed.)");
     request.def("wait", &wait, nb::arg("timeout") = 0.0,
                 nb::sig("def wait(self, timeout: float = 0.0) -> Any"),
-                R"(Wait until the collective is done, and return what the blocking call returns.
+                R"(Wait until the collective is done, and return the result of the blocking call.
 
 Other threads run meanwhile, and Ctrl-C interrupts the wait; the collective then goes on. After an error that ended
 the collective, each further call raises that error again.

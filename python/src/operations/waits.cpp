@@ -303,7 +303,7 @@ std::string stream_doc(bool has_values, bool has_out) {
         "\n\nOn a stream, status is an array of int32 in memory of the GPU or pinned, with an entry for "
         "each\n"
         "word.";
-    if (has_values) text += " So is values, in ivars' dtype.";
+    if (has_values) text += " The array values is in such memory, too, in ivars' dtype.";
     if (has_out) text += " The array out is in such memory, too, and may be larger.";
     return text + "\nThe stream reads them when it reaches the call, and again in each replay of a graph.";
 }

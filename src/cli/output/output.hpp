@@ -20,7 +20,8 @@ namespace atl::cli {
 /// on in parts, uninterrupted by other lines.
 ///
 /// An unfinished line is passed on at the end of its stream. A terminal shows it after a short silence, for
-/// prompts and progress bars. So does a pipe, if the PE can read answers. While such a line is open, other
+/// prompts and progress bars. A pipe does the same if the PE can read answers. While such a line is open,
+/// other
 /// lines wait briefly for its end; then it is broken.
 class Output {
   public:

@@ -7,7 +7,7 @@
 
 namespace atl::cli {
 
-/// Writes a trace. Returns what went wrong, or nothing.
+/// Writes a trace. Returns the error, or an empty text.
 std::string write_perfetto(const JobTrace& trace, const std::string& path);
 
 /// Reads a trace that `write_perfetto` wrote. Throws UsageError: no such file, not a trace of Atoll, of

@@ -55,7 +55,8 @@ class Meeting {
     Meeting(const Joining& joining, std::shared_ptr<bootstrap::Seat> seat)
         : joining_(joining), seat_(std::move(seat)) {}
 
-    /// Gives a text of this member, or its failure, and returns what member 0 makes of all: `body` of it.
+    /// Sends a text of this member, or its failure, to member 0. Returns the result of member 0's `body` for
+    /// all texts.
     template <class Own, class Body>
     std::vector<std::string> exchange(const std::string& step, Own&& own, Body&& body) {
         std::vector<std::string> mine;

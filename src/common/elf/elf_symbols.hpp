@@ -8,7 +8,7 @@
 namespace atl::common {
 
 struct Symbol {
-    std::string name;          ///< for people: long lists of arguments are left out
+    std::string name;          ///< human-readable: long lists of arguments are left out
     std::string linkage_name;  ///< name in the object file: not demangled
     std::uint64_t offset;      ///< relative to the start of the object
 };

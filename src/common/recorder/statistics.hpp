@@ -1,5 +1,5 @@
-// Statistics of a job's operations, from the counters of its PEs: a table for people, OpenMetrics for
-// monitors.
+// Statistics of a job's operations, from the counters of its PEs: a human-readable table, and
+// OpenMetrics for monitors.
 #pragma once
 
 #include "atoll/export.hpp"

@@ -443,8 +443,8 @@ constexpr const char* internal_names[] = {"ATOLL_LAUNCHED", "ATOLL_JOIN", ranks_
 constexpr const char* internal_prefixes[] = {"ATOLL_TEST_", "ATOLL_LAUNCH_", "ATOLL_BENCH_", "ATOLL_BUILD_"};
 
 /// Finds the value of `variable`; false if it is not set under any name. An empty value counts as unset,
-/// except for OpenSHMEM's flags, which need no value. So does LOCAL_RANK of `atoll run`, which numbers the
-/// PEs of one launcher: a machine can have several.
+/// except for OpenSHMEM's flags, which need no value. LOCAL_RANK of `atoll run` counts as unset, too. It
+/// numbers the PEs of one launcher, and a machine can have several.
 bool lookup(const Variable& variable, Raw& raw) {
     const char* names[] = {variable.name, variable.aliases[0], variable.aliases[1], variable.aliases[2]};
     for (const char* name : names) {

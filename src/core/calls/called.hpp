@@ -26,7 +26,7 @@ class Called {
         : Called(call.operation_, call.number_, call.hash_ + mixed(values) + extra * 0xd1342543de82ef95,
                  values) {}
 
-    /// A call compared as `call`, with another name for people.
+    /// A call compared as `call`, with another name in errors.
     static constexpr Called named(const char* operation, Called call, const Values& values) {
         return {operation, common::operation_number(operation), call.hash_, values};
     }

@@ -27,7 +27,7 @@ std::optional<Cause> silent(const WaitGraph& graph) {
 
 bool is_elsewhere(const PeDoing& one) { return one.state == PeState::running && !WaitGraph::stays(one); }
 
-/// The last collective call of a PE that has ended, for people: "; its last call was barrier".
+/// The last collective call of a PE that has ended, as text: "; its last call was barrier".
 std::string last_call(const WaitGraph& graph, int pe) {
     const auto& calls = graph.of(pe).calls;
     if (calls.empty()) return {};

@@ -33,7 +33,7 @@ class SleepWatch {
     bool should_ask(double now_s);
     /// Call when the job was stopped for some time, which does not count.
     void restart(double now_s);
-    /// `doing` is the answer of all. Returns what a report says; empty if some PE may be at work.
+    /// `doing` is the answer of all. Returns the text of a report; empty if some PE may be at work.
     std::string answered(const std::vector<common::PeDoing>& doing);
     /// "PE 3 sleeps outside Atoll, and the waits of the others have not changed for at least 12 s (…)", after
     /// `update` was true.

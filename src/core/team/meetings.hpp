@@ -35,7 +35,7 @@ class Meetings {
     /// Selects the strategy (src/core/barriers/choose.cpp). Called once, when the team knows if its members
     /// share memory.
     void choose();
-    /// The strategy's name, for people and tests. "alone" if the team has one member.
+    /// The strategy's name, for reports and tests. "alone" if the team has one member.
     const char* strategy() const { return strategy_ ? strategy_->name : "alone"; }
 
     /// Waits until all members have arrived.

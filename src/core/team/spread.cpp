@@ -198,7 +198,7 @@ void Spread::send_rows(int to, int from, int count) {
         rows * exchange_bytes, transport::Completion::unconfirmed);
 }
 
-/// Waits for the first member of part `from` in this round, and returns what it sent.
+/// Waits for the first member of part `from` in this round, and returns the value that it sent.
 std::uint32_t Spread::await_round(const char* operation, int round, int from) {
     const auto& word = reinterpret_cast<SpreadBlock*>(block_)->round[round].arrivals[epoch_ & 1];
     const auto arrival = [&] {

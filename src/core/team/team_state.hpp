@@ -41,7 +41,7 @@ class TeamState {
     JobState& job() const { return job_; }
     /// The parts of the job that this folder may use.
     JobBase& job_base() const { return base_; }
-    int number() const { return number_; }  ///< for people: world is 0, others are counted on this PE
+    int number() const { return number_; }  ///< number in reports: world is 0, others are counted on this PE
     int my_pe() const { return my_pe_; }
     int n_pes() const { return static_cast<int>(members_.size()); }
     int world_pe(int i) const { return members_[static_cast<std::size_t>(i)]; }

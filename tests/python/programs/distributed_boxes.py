@@ -135,7 +135,7 @@ def the_short_way_reads_what_the_general_one_does(rng: random.Random) -> None:
 
 
 def some_values(rng: random.Random, shape: tuple[int, ...]) -> list[Any]:
-    """Return what one may assign to a box: numbers, and arrays that fit, broadcast or do not."""
+    """Return values to assign to a box: numbers, and arrays that fit, broadcast or do not."""
     numbers = [
         7,
         -1,

@@ -106,7 +106,7 @@ def strict_or(xp: Any, indices: list[int]) -> Any:
 
 
 def _called(name: str) -> Any:
-    """Return what calls a function by its name."""
+    """Return a function that calls another one by its name."""
     operands = 2 if name in BINARY else 1
     return lambda xp, a, b: getattr(xp, name)(*(a, b)[:operands])
 

@@ -152,7 +152,7 @@ if comm._state.group:
     except nccl.NcclInvalid as error:
         assert "sends 1 messages to itself, but receives 0" in str(error)
     else:
-        raise AssertionError("a message to the own rank that nothing receives was accepted")
+        raise AssertionError("a message to this rank that nothing receives was accepted")
 assert comm.get_mem_stat(nccl.NcclCommMemStat.GPU_MEM_TOTAL) == (32 << 20 if comm._state.group else 0)
 same = nccl.Communicator(comm.ptr)
 comm.destroy()

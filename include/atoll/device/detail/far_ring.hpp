@@ -31,7 +31,7 @@ struct FarRequest {
     long long there_stride = 0, here_stride = 0;  ///< for strided kinds, with blocks of `bytes` bytes
     unsigned long long count = 0;
     int pe = -1;
-    unsigned char operation = 0;  ///< Operation, for people
+    unsigned char operation = 0;  ///< Operation, for errors
     FarKind kind = FarKind::put;
     SignalOp signal_op = SignalOp::set;
     AtomicOp op = AtomicOp::set;

@@ -54,7 +54,8 @@ def accumulate(a: DistArray, ufunc: np.ufunc, axis: int | None, dtype: Any = Non
 
 
 def _before(its: Layout, number: int, ufunc: np.ufunc, made: DistArray) -> Any:
-    """Return what the parts before this PE's along an axis have in all; those of `made` are accumulated."""
+    """Return the accumulated value of the parts before this PE's along an axis; the parts of `made` are
+    accumulated."""
     from .._array import DistArray
 
     parts, part = its.axes[number].parts, made.local

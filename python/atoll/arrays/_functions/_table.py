@@ -171,7 +171,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
 
 
 def function_of(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any] | None:
-    """Return what computes a function of NumPy, or None."""
+    """Return the function that computes a function of NumPy, or None."""
     if function is np.where and len(arguments) == 1:
         return _moves.nonzero
     return FUNCTIONS.get(function)

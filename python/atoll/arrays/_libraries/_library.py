@@ -76,7 +76,7 @@ class Library:
         """Raise InvalidArgument unless the PE's GPU has a number, which a call was given."""
 
     def dtype_from(self, given: Any) -> Any:
-        """Return what a caller passed as dtype in NumPy's words."""
+        """Convert a caller's dtype to NumPy's."""
         return given
 
     # Arrays of this PE alone.

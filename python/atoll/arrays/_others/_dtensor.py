@@ -76,7 +76,7 @@ def to_dtensor(a: DistArray, mesh: Any = None, placements: Sequence[Any] | None 
     """Return the elements as a DTensor of PyTorch. Collective.
 
     It shares the memory of `a`, if each part is one that the DTensor has on that PE and there is no halo. `Shard` divides an
-    axis in parts of equal length, but for the last ones. So do blocks, if the grid divides the shape. Else each PE
+    axis in parts of equal length, but for the last ones. Blocks do the same if the grid divides the shape. Else each PE
     gets its part of the DTensor, a copy.
 
     Parameters

@@ -93,7 +93,7 @@ def _members(team: atoll.Team, all_: atoll.Team) -> list[int]:
 
 
 def _agreed(what: str, every: list[Any], members: Callable[[Any], list[int]]) -> Any:
-    """Return what all PEs passed that passed something.
+    """Return the value that all PEs with a value passed.
 
     Raises
     ------

@@ -189,6 +189,6 @@ def memory_of(span: Span) -> Array:
 
 
 def at_place(place: Place, shape: tuple[int, ...], dtype: np.dtype[Any], room: Array | None = None) -> Array:
-    """Return what lies at a place of a room, by default this PE's, as an array of that shape."""
+    """Return the array of that shape at a place of a region, by default this PE's."""
     memory = _rooms_now().memory[place[0]] if room is None else room
     return memory[place[1] : place[1] + math.prod(shape) * dtype.itemsize].view(dtype).reshape(shape)

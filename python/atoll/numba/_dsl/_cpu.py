@@ -470,7 +470,7 @@ def _(control, mine, stride, operation, address):
                 raise NotSymmetric(
                     "an array that the kernel accesses on another PE is not of this PE's symmetric memory. It is an ordinary NumPy "
                     "array, or a view of another PE's (atoll.peer, atoll.global_view). Pass this PE's own array, which every PE "
-                    "made by atoll.zeros() or its kin. atoll.numba.raise_ended() raises the error with the operation."
+                    "made by atoll.zeros() or a similar function. atoll.numba.raise_ended() raises the error with the operation."
                 )
         return 0
 

@@ -135,5 +135,5 @@ def refuse_place(team, x, some) -> None:
     if _at_control(control, "checks", ctypes.c_uint) != 0:
         raise _atoll.NotSymmetric(
             f"atoll.triton.{_called()}: {wrong[0]:#x} is not in the symmetric memory that this team's PEs share; make the array by "
-            "atoll.zeros() or its kin, on every PE"
+            "atoll.zeros() or a similar function, on every PE"
         )

@@ -37,19 +37,19 @@ def atomic_set(dst, value, pe):
 
 @for_kernels
 def atomic_compare_swap(dst, cond, value, pe):
-    """Set dst to value if it is cond, and return what it was, on PE pe."""
+    """Set dst to value if it is cond, and return the previous value, on PE pe."""
     return dev.atomic_compare_swap(world(), dst, cond, value, pe)
 
 
 @for_kernels
 def atomic_swap(dst, value, pe):
-    """Set dst to value, and return what it was, on PE pe."""
+    """Set dst to value, and return the previous value, on PE pe."""
     return dev.atomic_swap(world(), dst, value, pe)
 
 
 @for_kernels
 def atomic_fetch_inc(dst, pe):
-    """Add 1 to dst, and return what it was, on PE pe."""
+    """Add 1 to dst, and return the previous value, on PE pe."""
     return dev.atomic_fetch_inc(world(), dst, pe)
 
 
@@ -61,7 +61,7 @@ def atomic_inc(dst, pe):
 
 @for_kernels
 def atomic_fetch_add(dst, value, pe):
-    """Add value to dst, and return what it was, on PE pe."""
+    """Add value to dst, and return the previous value, on PE pe."""
     return dev.atomic_fetch_add(world(), dst, value, pe)
 
 
