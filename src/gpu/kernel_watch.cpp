@@ -95,7 +95,7 @@ void KernelWatch::show(const device::Report* waiting, bool awaited) {
     record.peer = waiting && waiting->team == 0 ? waiting->peer : -1;
     record.word_bytes = waiting && waiting->subject == device::Subject::word ? 8 : 0;
     if (record.word_bytes != 0) {
-        record.offset = common::address_place | waiting->address;
+        record.offset = common::absolute_address | waiting->address;
         record.compare = static_cast<std::uint32_t>(waiting->compare);
         record.expected = waiting->expected;
         record.found = waiting->found;

@@ -63,12 +63,12 @@ TEST(Wire, StatesOfPesAreUnpackedUnchanged) {
     ASSERT_EQ(doing.calls.size(), 2U);
     EXPECT_EQ(doing.calls[1].call, 17U);
     ASSERT_EQ(doing.signals.size(), 1U);
-    EXPECT_EQ(doing.signals[0].place, 64U);
+    EXPECT_EQ(doing.signals[0].offset, 64U);
     EXPECT_EQ(doing.signals[0].value, 4U);
     EXPECT_EQ(doing.signals[0].pe, 3);
     EXPECT_EQ(doing.signals[0].kind, common::UpdateKind::add);
     ASSERT_EQ(doing.writes.size(), 1U);
-    EXPECT_EQ(doing.writes[0].place, 72U);
+    EXPECT_EQ(doing.writes[0].offset, 72U);
     EXPECT_TRUE(doing.writes_lost);
     EXPECT_FALSE(doing.signals_lost);
     const common::PeDoing none = decode_doing(encode_doing(common::of_state(common::PeState::absent, "")));

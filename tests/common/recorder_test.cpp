@@ -139,7 +139,7 @@ TEST_F(FlightRecorder, ASecondRecorderContinues) {
 
 std::size_t known(const UpdateNotes& notes) {
     return static_cast<std::size_t>(std::count_if(std::begin(notes.notes), std::end(notes.notes),
-                                                  [](const UpdateNote& note) { return note.place != 0; }));
+                                                  [](const UpdateNote& note) { return note.offset != 0; }));
 }
 
 TEST_F(FlightRecorder, KeepsTheLastSignalToEachWordAndPe) {
@@ -149,7 +149,7 @@ TEST_F(FlightRecorder, KeepsTheLastSignalToEachWordAndPe) {
         recorder.signals().note(0, value, 4, UpdateKind::add);
     }
     EXPECT_EQ(known(memory->signals), 3U);
-    for (const UpdateNote& note : memory->signals.notes) EXPECT_TRUE(note.place == 0 || note.value == 2);
+    for (const UpdateNote& note : memory->signals.notes) EXPECT_TRUE(note.offset == 0 || note.value == 2);
     EXPECT_EQ(memory->signals.has_lost, 0U);
 }
 
@@ -171,7 +171,7 @@ TEST_F(FlightRecorder, LooksUpThePlacesOfUpdates) {
     for (int i = 0; i < 5; ++i) recorder.writes().note(0, 1, 3, UpdateKind::add);
     const UpdateNote* const found =
         std::find_if(std::begin(memory->writes.notes), std::end(memory->writes.notes),
-                     [](const UpdateNote& note) { return note.place != 0; });
+                     [](const UpdateNote& note) { return note.offset != 0; });
     ASSERT_NE(found, std::end(memory->writes.notes));
     const UpdateSite site = memory->writes.sites.site(found->site & ((1U << UpdateNote::site_shift) - 1));
     EXPECT_EQ(found->site >> UpdateNote::site_shift, 4U);

@@ -53,9 +53,9 @@ TEST_F(CauseAmongNeighbours, AnItemLeftOutIsNotAnotherPesElement) {
 
 /// The one PE that fills the array on PE 3 has left an item out.
 TEST_F(CauseAmongNeighbours, AnItemLeftOutByTheOnlyWriter) {
-    for (const std::uint64_t place : {32, 40, 48, 56, 72, 80, 88}) {
-        signal(2, 3, 1, false, place);
-        for (int from = 0; from < 2; ++from) signal(from, from + 1, 1, false, place);
+    for (const std::uint64_t offset : {32, 40, 48, 56, 72, 80, 88}) {
+        signal(2, 3, 1, false, offset);
+        for (int from = 0; from < 2; ++from) signal(from, from + 1, 1, false, offset);
     }
     signal(0, 1, 1);
     EXPECT_EQ(cause(),

@@ -17,14 +17,14 @@ using common::UpdateKind;
 class CauseOfUpdates : public UnsetWord {
   public:
     /// A wait for a word of the PE itself, in the array of the fixture's word.
-    common::WaitCopy& wait_for_word(int number, std::uint64_t place, std::uint64_t found,
+    common::WaitCopy& wait_for_word(int number, std::uint64_t offset, std::uint64_t found,
                                     std::uint64_t expected) {
         wait(number, "wait_until", {});
-        pe(number).text = "wait_until on " + std::to_string(place);
+        pe(number).text = "wait_until on " + std::to_string(offset);
         common::WaitCopy& word = pe(number).wait;
         word.missing[0] = -1;
         word.word_bytes = 8;
-        word.offset = place;
+        word.offset = offset;
         word.block_begin = 32;
         word.block_bytes = 64;
         word.found = found;
@@ -197,8 +197,8 @@ TEST_F(CauseOfUpdates, AWordBesideACircleThatOneOfItLeftOut) {
         write(0, {64, 16, number, UpdateKind::set, 4});
         write(number, {64, 10, 0, UpdateKind::set, 2});
     }
-    pe(1).writes[0].place = 80;
-    pe(2).writes[0].place = 88;
+    pe(1).writes[0].offset = 80;
+    pe(2).writes[0].offset = 88;
     EXPECT_EQ(
         cause(),
         "PE 0 updated the awaited word of PE 1,2, and none is known on PE 3; PE 3 waits in wait_until on "

@@ -278,7 +278,7 @@ TEST_F(UnsetWord, AnotherWordOfItsAllocation) {
     write(0, {72, 1, 3, UpdateKind::set});
     EXPECT_EQ(cause(), fault("PE 0 last set the element after the awaited one to 1"));
     EXPECT_EQ(find_cause(doing).pes, (std::vector{0, 3}));
-    pe(0).writes[0].place = 56;
+    pe(0).writes[0].offset = 56;
     EXPECT_EQ(cause(), fault("PE 0 last set the element before the awaited one to 1"));
     pe(0).writes[0].place = 256;  // in another allocation
     EXPECT_EQ(cause(), sentence(""));

@@ -46,11 +46,11 @@ TEST_F(DeviceTrace, AnEventHasItsOperationPeerAndPlace) {
     const common::KernelEvent& put = copy.events[0];
     EXPECT_EQ(put.operation, static_cast<int>(device::Operation::put));
     EXPECT_EQ(put.peer, 7);
-    EXPECT_EQ(put.place, 8u);
+    EXPECT_EQ(put.offset, 8u);
     EXPECT_EQ(put.bytes, 24u);
     EXPECT_EQ(put.value, 3u);
     EXPECT_LE(put.began, put.ended);
-    EXPECT_EQ(copy.events[1].place, device::no_place) << "outside the slot";
+    EXPECT_EQ(copy.events[1].offset, device::no_offset) << "outside the slot";
     EXPECT_EQ(copy.events[1].peer, -1);
 }
 

@@ -22,12 +22,12 @@ concept Is = std::same_as<std::remove_const_t<T>, Of>;
 template <class Io, class... Fields> void pass_all(Io& io, Fields&... fields) { (io.pass(fields), ...); }
 
 template <class Io, Is<LoggedEvent> T> void pass(Io& io, T& e) {
-    pass_all(io, e.kind, e.state, e.operation, e.team, e.call, e.peer, e.began, e.ended, e.bytes, e.place,
+    pass_all(io, e.kind, e.state, e.operation, e.team, e.call, e.peer, e.began, e.ended, e.bytes, e.offset,
              e.value, e.waiting, e.thread, e.site);
 }
 
 template <class Io, Is<KernelSlice> T> void pass(Io& io, T& s) {
-    pass_all(io, s.name, s.operation, s.began, s.ended, s.bytes, s.place, s.value, s.peer, s.gpu, s.block,
+    pass_all(io, s.name, s.operation, s.began, s.ended, s.bytes, s.offset, s.value, s.peer, s.gpu, s.block,
              s.track);
 }
 

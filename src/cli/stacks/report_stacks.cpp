@@ -8,7 +8,7 @@
 namespace atl::cli {
 namespace {
 
-constexpr std::size_t most_places = 8, most_frames = 12;
+constexpr std::size_t most_stacks = 8, most_frames = 12;
 
 std::string joined(const std::vector<std::string>& frames) {
     std::string text;
@@ -24,24 +24,24 @@ bool is_known(const PeStacks& stacks, const common::PeDoing& one) {
     if (stacks.program.size() > 1 || stacks.program[0].size() > 1) return false;
     const std::string& frame = stacks.program[0][0];
     const std::size_t at = frame.find(" at ");
-    const std::string place =
+    const std::string position =
         at == std::string::npos ? frame : frame.substr(at + std::string_view(" at ").size());
-    return one.text.find(place) != std::string::npos || one.site.find(place) != std::string::npos;
+    return one.text.find(position) != std::string::npos || one.site.find(position) != std::string::npos;
 }
 
 /// The stacks; those of the PEs in `first` come first. Empty if the report has said as much.
-std::string stacks_of_places(const common::BoardView& board, const std::vector<common::PeDoing>& doing,
-                             const std::vector<int>& first) {
-    std::vector<std::vector<int>> places = common::places_of(doing, first);
-    std::erase_if(places, [&](const std::vector<int>& pes) {
+std::string stacks_by_site(const common::BoardView& board, const std::vector<common::PeDoing>& doing,
+                           const std::vector<int>& first) {
+    std::vector<std::vector<int>> groups = common::pes_by_site(doing, first);
+    std::erase_if(groups, [&](const std::vector<int>& pes) {
         const common::PeDoing& one = doing[static_cast<std::size_t>(pes.front())];
         const bool has_not_answered = !one.waits && one.site.empty();
         return has_not_answered || !may_answer(one) ||
                board.entry(pes.front()).pid.load() == common::pid_elsewhere;
     });
-    if (places.size() > most_places) places.resize(most_places);
+    if (groups.size() > most_stacks) groups.resize(most_stacks);
     std::vector<int> pes;
-    for (const std::vector<int>& place : places) pes.push_back(place.front());
+    for (const std::vector<int>& group : groups) pes.push_back(group.front());
     constexpr double patience_s = 1;
     const std::vector<PeStacks> stacks = read_stacks(board, pes, patience_s, StackDetail::program);
     std::string lines;
@@ -62,7 +62,7 @@ std::string stacks_of_places(const common::BoardView& board, const std::vector<c
 std::string report_with_stacks(const common::BoardView& board, const std::vector<common::PeDoing>& doing,
                                const std::string& heading, const std::string& begin) {
     const core::Cause cause = core::find_cause(doing);
-    return core::report_of(doing, cause, heading, begin) + stacks_of_places(board, doing, cause.pes);
+    return core::report_of(doing, cause, heading, begin) + stacks_by_site(board, doing, cause.pes);
 }
 
 }  // namespace atl::cli

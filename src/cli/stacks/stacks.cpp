@@ -271,7 +271,7 @@ void name_holders(std::vector<common::PeDoing>& doing) {
     for (common::PeDoing& one : doing) {
         for (common::HeldSeen& held : one.held) {
             const bool is_awaited = std::any_of(doing.begin(), doing.end(), [&](const auto& other) {
-                return other.waits && other.wait.offset == held.place;
+                return other.waits && other.wait.offset == held.offset;
             });
             if (is_awaited && held.site.empty() && held.caller != 0)
                 held.site = line_of_program(objects_of(one.pid), held.caller);
@@ -281,17 +281,17 @@ void name_holders(std::vector<common::PeDoing>& doing) {
 
 /// Names the places in C and C++ where PEs have updated the arrays that have awaited words.
 void name_updates(std::vector<common::PeDoing>& doing) {
-    const auto is_awaited = [&](std::uint64_t place) {
+    const auto is_awaited = [&](std::uint64_t offset) {
         return std::any_of(doing.begin(), doing.end(), [&](const common::PeDoing& one) {
             return one.waits && one.wait.word_bytes != 0 &&
-                   (place == one.wait.offset || place - one.wait.block_begin < one.wait.block_bytes);
+                   (offset == one.wait.offset || offset - one.wait.block_begin < one.wait.block_bytes);
         });
     };
     for (common::PeDoing& one : doing) {
         std::vector<Object> objects;
         std::map<std::uint64_t, std::string> known;  // by the first caller
         const auto name = [&](common::UpdateSeen& seen) {
-            if (seen.site.callers[0] == 0 || !is_awaited(seen.place)) return;
+            if (seen.site.callers[0] == 0 || !is_awaited(seen.offset)) return;
             if (objects.empty()) objects = objects_of(one.pid);
             std::string& line = known[seen.site.callers[0]];
             for (const std::uint64_t caller : seen.site.callers)

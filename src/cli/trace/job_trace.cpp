@@ -170,8 +170,8 @@ void add_messages(const JobTrace& trace, std::vector<Flow>& flows, std::string_v
     each_event(trace, [&](EventId id, const LoggedEvent& event) {
         const std::string_view name = common::operation_name(event.operation);
         const int pe = trace.pes[id.pe].pe;
-        if (name == sends) sent[{pe, event.peer, event.value, event.place}].push_back(id);
-        if (name == receives) received[{event.peer, pe, event.value, event.place}].push_back(id);
+        if (name == sends) sent[{pe, event.peer, event.value, event.offset}].push_back(id);
+        if (name == receives) received[{event.peer, pe, event.value, event.offset}].push_back(id);
     });
     sort_by_begin(trace, sent);
     sort_by_begin(trace, received);
@@ -232,10 +232,10 @@ void each_heap_change(const PeTrace& pe, const std::function<void(const LoggedEv
     std::unordered_map<std::uint64_t, std::uint64_t> blocks;  // bytes by place
     for (const LoggedEvent* event : events) {
         if (event->kind == EventKind::allocate) {
-            blocks[event->place] = event->bytes;
+            blocks[event->offset] = event->bytes;
             used += event->bytes;
         } else {
-            const auto found = blocks.find(event->place);
+            const auto found = blocks.find(event->offset);
             if (found == blocks.end()) continue;
             used -= found->second;
             blocks.erase(found);

@@ -89,7 +89,7 @@ class Spreader {
         slice.began = event.began;
         slice.ended = event.ended;
         slice.bytes = event.bytes;
-        slice.place = event.place;
+        slice.offset = event.offset;
         slice.value = event.value;
         slice.peer = event.peer;
         slice.gpu = event.processor == KernelPlace::gpu ? log_.gpu : -1;

@@ -14,7 +14,7 @@ struct KernelSlice {
     std::string name;                    ///< name of the operation or the range
     std::uint16_t operation = 0;         ///< number in the table of events; 0: a range
     std::uint64_t began = 0, ended = 0;  ///< ns of CLOCK_MONOTONIC
-    std::uint64_t bytes = 0, place = 0, value = 0;
+    std::uint64_t bytes = 0, offset = 0, value = 0;
     std::int32_t peer = -1, gpu = -1;  ///< gpu: as the PE's process counts, -1: a CPU
     std::uint32_t block = 0, track = 0;
 
@@ -35,9 +35,9 @@ struct KernelTracks {
 KernelTracks kernel_tracks_of(const common::BoardView& board, int pe);
 /// True for waits for other PEs, a barrier or a message.
 bool is_kernel_wait(const KernelSlice& slice);
-/// True for an operation that sets or increases the word at `place` of its peer.
+/// True for an operation that sets or increases the word at `offset` of its peer.
 bool sets_kernel_word(const KernelSlice& slice);
-/// True for a wait for the word at `place`.
+/// True for a wait for the word at `offset`.
 bool awaits_kernel_word(const KernelSlice& slice);
 
 }  // namespace atl::cli

@@ -146,8 +146,8 @@ class Reader {
     }
 
     static bool is_kernel_track(std::uint64_t track) {
-        const std::uint64_t place = track % (std::uint64_t{1} << 20);
-        return place >= first_kernel && place < first_counter;
+        const std::uint64_t number = track % (std::uint64_t{1} << 20);
+        return number >= first_kernel && number < first_counter;
     }
 
     void read_event(std::string_view bytes, std::uint64_t time_ns) {
@@ -202,7 +202,7 @@ class Reader {
         event.call = static_cast<std::uint32_t>(notes["call"]);
         event.peer = notes.has("peer") ? static_cast<std::int32_t>(notes["peer"]) : -1;
         event.bytes = notes["bytes"];
-        event.place = notes["place"];
+        event.offset = notes["place"];
         event.value = notes["value"];
         event.waiting = notes["waiting_ns"];
         event.thread = static_cast<std::uint16_t>(track - thread_track(pe.pe, 0));
@@ -227,7 +227,7 @@ class Reader {
         slice.peer = notes.has("peer") ? static_cast<std::int32_t>(notes["peer"]) : -1;
         slice.gpu = notes.has("GPU") ? static_cast<std::int32_t>(notes["GPU"]) : -1;
         slice.bytes = notes["bytes"];
-        slice.place = notes["place"];
+        slice.offset = notes["place"];
         slice.value = notes["value"];
         slice.block = static_cast<std::uint32_t>(notes["block"]);
         slice.track = static_cast<std::uint32_t>(track - kernel_track(pe.pe, 0));

@@ -332,7 +332,7 @@ class Writer {
         annotate(message, "operation", slice.operation);
         if (slice.peer >= 0) annotate(message, "peer", static_cast<std::uint64_t>(slice.peer));
         for (const auto& [what, value] : {std::pair<std::string_view, std::uint64_t>{"bytes", slice.bytes},
-                                          {"place", slice.place},
+                                          {"place", slice.offset},
                                           {"value", slice.value}})
             if (value != 0) annotate(message, what, value);
         annotate(message, "block", slice.block);
@@ -360,7 +360,7 @@ class Writer {
         unless_zero("call", event.call);
         if (event.peer >= 0) annotate(message, "peer", static_cast<std::uint64_t>(event.peer));
         unless_zero("bytes", event.bytes);
-        unless_zero("place", event.place);
+        unless_zero("place", event.offset);
         if (event.kind != EventKind::range) unless_zero("value", event.value);
         unless_zero("waiting_ns", event.waiting);
         if (event.site != 0) annotate(message, "site", std::string_view(pe.text(event.site)));

@@ -21,7 +21,7 @@ bool is_word_wait(const LoggedEvent& event) {
             name == "signal_consume");
 }
 
-/// True for an operation that changes the word at `place` of its peer.
+/// True for an operation that changes the word at `offset` of its peer.
 bool sets_word(const LoggedEvent& event) {
     const std::string_view name = common::operation_name(event.operation);
     if (event.kind != EventKind::move || event.peer < 0) return false;
@@ -55,15 +55,15 @@ Words words_of(const JobTrace& trace) {
         for (std::size_t e = 0; e < pe.log.events.size(); ++e) {
             const LoggedEvent& event = pe.log.events[e];
             const Access access{{{p, e}, false}, event.began, event.ended};
-            if (is_word_wait(event)) words[{pe.pe, event.place}].waits.push_back(access);
-            if (sets_word(event)) words[{event.peer, event.place}].setters.push_back(access);
+            if (is_word_wait(event)) words[{pe.pe, event.offset}].waits.push_back(access);
+            if (sets_word(event)) words[{event.peer, event.offset}].setters.push_back(access);
         }
         for (std::size_t e = 0; e < pe.kernels.slices.size(); ++e) {
             const KernelSlice& slice = pe.kernels.slices[e];
             const Access access{{{p, e}, true}, slice.began, slice.ended};
-            const std::uint64_t place = slice.place | (slice.gpu >= 0 ? common::device_place : 0);
-            if (awaits_kernel_word(slice)) words[{pe.pe, place}].waits.push_back(access);
-            if (sets_kernel_word(slice)) words[{slice.peer, place}].setters.push_back(access);
+            const std::uint64_t offset = slice.offset | (slice.gpu >= 0 ? common::offset_on_device : 0);
+            if (awaits_kernel_word(slice)) words[{pe.pe, offset}].waits.push_back(access);
+            if (sets_kernel_word(slice)) words[{slice.peer, offset}].setters.push_back(access);
         }
     }
     return words;
@@ -78,8 +78,8 @@ Locks locks_of(const JobTrace& trace) {
         for (std::size_t e = 0; e < trace.pes[p].log.events.size(); ++e) {
             const LoggedEvent& event = trace.event({p, e});
             const Access access{{{p, e}, false}, event.began, event.ended};
-            if (acquires_lock(event)) locks[event.place].waits.push_back(access);
-            if (releases_lock(event)) locks[event.place].setters.push_back(access);
+            if (acquires_lock(event)) locks[event.offset].waits.push_back(access);
+            if (releases_lock(event)) locks[event.offset].setters.push_back(access);
         }
     return locks;
 }
@@ -122,7 +122,7 @@ void add_waits(const JobTrace& trace, Word& word, std::vector<WordFlow>& flows) 
 void add_locks(const JobTrace& trace, std::vector<WordFlow>& flows) {
     std::vector<WordFlow> found;
     Locks locks = locks_of(trace);
-    for (auto& [place, lock] : locks) add_waits(trace, lock, found);
+    for (auto& [offset, lock] : locks) add_waits(trace, lock, found);
     for (const WordFlow& flow : found)
         if (flow.from.id.pe != flow.to.id.pe &&
             trace.event(flow.from.id).began >= trace.event(flow.to.id).began)

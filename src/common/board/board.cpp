@@ -29,13 +29,13 @@ const char* compare_sign(std::uint32_t compare) {
     return compare < std::size(signs) ? signs[compare] : "?";
 }
 
-std::string place_text(std::uint64_t place) {
-    const char* base = (place & static_place) != 0    ? "static data+"
-                       : (place & address_place) != 0 ? ""
-                                                      : "heap+";
+std::string offset_text(std::uint64_t offset) {
+    const char* base = (offset & offset_in_statics) != 0  ? "static data+"
+                       : (offset & absolute_address) != 0 ? ""
+                                                          : "heap+";
     char text[40];
     std::snprintf(text, sizeof text, "%s0x%llx", base,
-                  static_cast<unsigned long long>(place & ~(static_place | address_place)));
+                  static_cast<unsigned long long>(offset & ~(offset_in_statics | absolute_address)));
     return text;
 }
 
@@ -165,7 +165,7 @@ std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited) {
     else if (wait.name[0] != '\0')
         text += std::string(" on ") + wait.name;
     else if (wait.word_bytes != 0 && wait.offset != ~std::uint64_t{0})
-        text += " on " + place_text(wait.offset);
+        text += " on " + offset_text(wait.offset);
     if (wait.word_pe >= 0) text += " of PE " + std::to_string(wait.word_pe);
     if (!awaited.empty()) text += ", for PE " + pe_ranges(awaited);
     if (wait.word_bytes != 0) text += ": " + value_text(wait);
@@ -331,10 +331,10 @@ void name_wait(PeDoing& one) {
 std::vector<HeldSeen> held_of(const HeldLocks& locks) {
     std::vector<HeldSeen> held;
     for (const HeldLocks::One& one : locks.all)
-        if (const std::uint64_t place = one.place.load(std::memory_order_acquire); place != 0) {
-            HeldSeen seen{place - 1, one.caller.load(std::memory_order_relaxed), one.site_text()};
+        if (const std::uint64_t offset = one.offset.load(std::memory_order_acquire); offset != 0) {
+            HeldSeen seen{offset - 1, one.caller.load(std::memory_order_relaxed), one.site_text()};
             // The holder may have released the lock and acquired another one meanwhile.
-            if (one.place.load(std::memory_order_acquire) == place) held.push_back(std::move(seen));
+            if (one.offset.load(std::memory_order_acquire) == offset) held.push_back(std::move(seen));
         }
     return held;
 }
@@ -342,14 +342,14 @@ std::vector<HeldSeen> held_of(const HeldLocks& locks) {
 std::vector<UpdateSeen> updates_of(const UpdateNotes& notes) {
     std::vector<UpdateSeen> updates;
     for (const UpdateNote& note : notes.notes) {
-        const std::uint64_t place = note.place.load(std::memory_order_relaxed);
+        const std::uint64_t offset = note.offset.load(std::memory_order_relaxed);
         const std::uint64_t to = note.to.load(std::memory_order_relaxed);
-        if (place == 0) continue;
+        if (offset == 0) continue;
         const std::uint64_t count = note.count.load(std::memory_order_relaxed);
         const std::uint64_t at = note.site.load(std::memory_order_relaxed);
         UpdateSite site = notes.sites.site(at & ((1u << UpdateNote::site_shift) - 1));
         site.is_of_last = at >> UpdateNote::site_shift == count;
-        updates.push_back({place - 1, note.value.load(std::memory_order_relaxed),
+        updates.push_back({offset - 1, note.value.load(std::memory_order_relaxed),
                            static_cast<int>(UpdateNote::pe_of(to)), UpdateNote::kind_of(to), count, site});
     }
     return updates;
@@ -498,10 +498,10 @@ std::string table_of(const std::vector<PeDoing>& doing, const std::vector<int>& 
     return table;
 }
 
-std::vector<std::vector<int>> places_of(const std::vector<PeDoing>& doing, const std::vector<int>& first) {
-    std::vector<std::vector<int>> places;
-    for (const Group& group : groups_of(doing, first)) places.push_back(group.pes);
-    return places;
+std::vector<std::vector<int>> pes_by_site(const std::vector<PeDoing>& doing, const std::vector<int>& first) {
+    std::vector<std::vector<int>> by_site;
+    for (const Group& group : groups_of(doing, first)) by_site.push_back(group.pes);
+    return by_site;
 }
 
 }  // namespace atl::common

@@ -34,9 +34,10 @@ const char* exit_text(PeState state);
 const char* state_text(PeState state);
 
 /// A word's place: its offset in the heap. With a bit set, its offset in the executable, or its address.
-inline constexpr std::uint64_t static_place = std::uint64_t{1} << 63, address_place = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t offset_in_statics = std::uint64_t{1} << 63,
+                               absolute_address = std::uint64_t{1} << 62;
 /// "heap+0x40", "static data+0x40" (nm's address, relative to the start of the executable), "0x7f…".
-std::string place_text(std::uint64_t place);
+std::string offset_text(std::uint64_t offset);
 
 /// "==" and so on, for a Compare; "?" for other values.
 const char* compare_sign(std::uint32_t compare);
@@ -279,8 +280,8 @@ inline PeDoing of_state(PeState state, std::string text) {
 /// PE. The line of the PEs in `first` comes first.
 std::string table_of(const std::vector<PeDoing>& doing, const std::vector<int>& first = {});
 /// The PEs of each line of that table.
-std::vector<std::vector<int>> places_of(const std::vector<PeDoing>& doing,
-                                        const std::vector<int>& first = {});
+std::vector<std::vector<int>> pes_by_site(const std::vector<PeDoing>& doing,
+                                          const std::vector<int>& first = {});
 
 /// A view of a board in shared memory (or, for PEs that are threads, in the process's own).
 class BoardView {
@@ -319,10 +320,10 @@ class BoardView {
                                                         static_cast<std::size_t>(pe));
     }
     /// The log of a PE's kernels. Only on boards with `log_events`. Whole pages.
-    KernelLog kernel_log(int pe, KernelPlace place) const {
+    KernelLog kernel_log(int pe, KernelPlace processor) const {
         const std::uint64_t most = header_->log_events;
         const std::size_t number =
-            static_cast<std::size_t>(pe) * kernel_log_kinds + static_cast<std::size_t>(place);
+            static_cast<std::size_t>(pe) * kernel_log_kinds + static_cast<std::size_t>(processor);
         return {reinterpret_cast<char*>(header_) + kernel_logs_at(n_pes(), most) +
                     KernelLog::bytes(most) * number,
                 most};

@@ -89,7 +89,7 @@ void EventLog::add(const LoggedEvent& event, LogWriter& writer) noexcept {
     record.call.store(
         static_cast<std::uint64_t>(event.call) | static_cast<std::uint64_t>(event.peer + 1) << 32, relaxed);
     record.bytes.store(event.bytes, relaxed);
-    record.place.store(event.place, relaxed);
+    record.offset.store(event.offset, relaxed);
     record.value.store(event.value, relaxed);
     const std::uint64_t waiting = std::min<std::uint64_t>(event.waiting >> waiting_shift, UINT32_MAX);
     record.more.store(writer.number | std::uint64_t{event.site} << 16 | waiting << 32, relaxed);
@@ -167,7 +167,7 @@ LogCopy read_log(const LogHeader& memory, std::uint64_t most_events) {
         event.began = scale.time_ns(record.began.load(relaxed));
         event.ended = std::max(event.began, scale.time_ns(ended));
         event.bytes = record.bytes.load(relaxed);
-        event.place = record.place.load(relaxed);
+        event.offset = record.offset.load(relaxed);
         event.value = record.value.load(relaxed);
         event.thread = static_cast<std::uint16_t>(more);
         event.site = static_cast<std::uint16_t>(more >> 16);

@@ -29,7 +29,7 @@ struct alignas(64) LogRecord {
     std::atomic<std::uint64_t> what;          ///< value of Event::what
     std::atomic<std::uint64_t> call;          ///< value of Event::call
     std::atomic<std::uint64_t> bytes;
-    std::atomic<std::uint64_t> place, value;
+    std::atomic<std::uint64_t> offset, value;
     std::atomic<std::uint64_t> more;  ///< thread (16 bits), site (16 bits), waiting in units of 64 ticks
 };
 static_assert(sizeof(LogRecord) == 64);
@@ -50,7 +50,7 @@ struct alignas(64) LogHeader {
 };
 
 /// In a place: an offset in the heap of a PE's GPU.
-inline constexpr std::uint64_t device_place = std::uint64_t{1} << 61;
+inline constexpr std::uint64_t offset_on_device = std::uint64_t{1} << 61;
 
 /// An event of a log.
 struct LoggedEvent {
@@ -60,7 +60,7 @@ struct LoggedEvent {
     std::uint32_t team = 0, call = 0;
     std::int32_t peer = -1;
     std::uint64_t began = 0, ended = 0;  ///< ticks in the PE, ns of CLOCK_MONOTONIC for a reader
-    std::uint64_t bytes = 0, place = 0, value = 0, waiting = 0;
+    std::uint64_t bytes = 0, offset = 0, value = 0, waiting = 0;
     std::uint16_t thread = 0, site = 0;
 };
 

@@ -16,7 +16,7 @@ namespace atl::common {
 struct HeldLocks {
     static constexpr std::size_t most = 8, site_bytes = 64;
     struct One {
-        std::atomic<std::uint64_t> place;   ///< the lock's place + 1; 0: none
+        std::atomic<std::uint64_t> offset;  ///< the lock's offset + 1; 0: none
         std::atomic<std::uint64_t> caller;  ///< an address in the program; 0: none
         /// The place that a language front gave, "program.py:12"; empty: see `caller`. Others read while the
         /// holder writes.
@@ -35,8 +35,8 @@ struct HeldLocks {
     One all[most];
 
     /// A lock beyond the table's size is left out.
-    void note(std::uint64_t place, const void* caller, std::string_view site) noexcept {
-        One* one = find(place + 1);
+    void note(std::uint64_t offset, const void* caller, std::string_view site) noexcept {
+        One* one = find(offset + 1);
         if (one == nullptr) one = find(0);
         if (one == nullptr) return;
         one->caller.store(reinterpret_cast<std::uintptr_t>(caller), std::memory_order_relaxed);
@@ -44,19 +44,19 @@ struct HeldLocks {
         const std::string_view end = site.substr(site.size() - length);
         for (std::size_t i = 0; i < length; ++i) one->site[i].store(end[i], std::memory_order_relaxed);
         one->site[length].store('\0', std::memory_order_relaxed);
-        one->place.store(place + 1, std::memory_order_release);
+        one->offset.store(offset + 1, std::memory_order_release);
     }
-    void forget(std::uint64_t place) noexcept {
-        if (One* const one = find(place + 1)) one->place.store(0, std::memory_order_relaxed);
+    void forget(std::uint64_t offset) noexcept {
+        if (One* const one = find(offset + 1)) one->offset.store(0, std::memory_order_relaxed);
     }
     void forget_all() noexcept {
-        for (One& one : all) one.place.store(0, std::memory_order_relaxed);
+        for (One& one : all) one.offset.store(0, std::memory_order_relaxed);
     }
 
   private:
-    One* find(std::uint64_t place) noexcept {
+    One* find(std::uint64_t offset) noexcept {
         for (One& one : all)
-            if (one.place.load(std::memory_order_relaxed) == place) return &one;
+            if (one.offset.load(std::memory_order_relaxed) == offset) return &one;
         return nullptr;
     }
 };

@@ -44,7 +44,7 @@ KernelEvent event_of(const TraceRecord& record, KernelPlace processor) {
     }
     event.operation = static_cast<int>(record.what);
     event.bytes = record.words[0];
-    event.place = record.words[1];
+    event.offset = record.words[1];
     event.value = record.words[2];
     return event;
 }

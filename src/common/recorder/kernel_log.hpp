@@ -20,7 +20,7 @@ struct KernelEvent {
     std::string name;   ///< name of a range; empty for an operation
     int operation = 0;  ///< device::Operation
     std::uint64_t began = 0, ended = 0;
-    std::uint64_t bytes = 0, place = 0, value = 0;
+    std::uint64_t bytes = 0, offset = 0, value = 0;
     std::int32_t peer = -1;
     std::uint32_t block = 0, thread = 0;
     std::uint64_t grid = 0;

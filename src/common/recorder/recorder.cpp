@@ -19,9 +19,9 @@ void Recorder::note(EventKind kind, std::uint64_t a, std::uint64_t b) noexcept {
     const std::string_view first = event_word_names[static_cast<std::size_t>(kind)][0];
     if (first == "bytes") {
         event.bytes = a;
-        event.place = b;
+        event.offset = b;
     } else {
-        event.place = first == "place" ? a : 0;
+        event.offset = first == "place" ? a : 0;
     }
     log->add(event);
 }

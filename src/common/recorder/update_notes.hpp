@@ -19,7 +19,7 @@ enum class UpdateKind : std::uint8_t {
 
 /// The last update of a word on a PE. Threads that update at once may mix their values.
 struct UpdateNote {
-    std::atomic<std::uint64_t> place;  ///< the word's place + 1; 0: none
+    std::atomic<std::uint64_t> offset;  ///< the word's offset + 1; 0: none
     std::atomic<std::uint64_t> value;
     std::atomic<std::uint64_t> to;     ///< the PE; above it the UpdateKind
     std::atomic<std::uint64_t> count;  ///< updates of this kind in a row
@@ -48,12 +48,12 @@ struct UpdateNotes {
 
     /// An update like the last to its word takes a look at the entry and two stores. Its place in the program
     /// is looked up for the first, second, fourth, ... of such updates.
-    [[gnu::always_inline]] void note(std::uint64_t place, std::uint64_t value, int pe,
+    [[gnu::always_inline]] void note(std::uint64_t offset, std::uint64_t value, int pe,
                                      UpdateKind kind) noexcept {
         const auto target = static_cast<std::uint64_t>(pe);
         const std::uint64_t to = UpdateNote::packed(target, kind);
-        UpdateNote& first = notes[first_entry(place + 1, target) % entries];
-        if (first.place.load(std::memory_order_relaxed) == place + 1 &&
+        UpdateNote& first = notes[first_entry(offset + 1, target) % entries];
+        if (first.offset.load(std::memory_order_relaxed) == offset + 1 &&
             first.to.load(std::memory_order_relaxed) == to) [[likely]] {
             first.value.store(value, std::memory_order_relaxed);
             const std::uint64_t count = first.count.load(std::memory_order_relaxed) + 1;
@@ -62,11 +62,11 @@ struct UpdateNotes {
                 look_up_site(first);
             return;
         }
-        UpdateNote& note = entry(place + 1, target);
-        const bool is_like_last = note.place.load(std::memory_order_relaxed) == place + 1 &&
+        UpdateNote& note = entry(offset + 1, target);
+        const bool is_like_last = note.offset.load(std::memory_order_relaxed) == offset + 1 &&
                                   note.to.load(std::memory_order_relaxed) == to;
         const std::uint64_t before = is_like_last ? note.count.load(std::memory_order_relaxed) : 0;
-        note.place.store(place + 1, std::memory_order_relaxed);
+        note.offset.store(offset + 1, std::memory_order_relaxed);
         note.value.store(value, std::memory_order_relaxed);
         note.to.store(to, std::memory_order_relaxed);
         note.count.store(before + 1, std::memory_order_relaxed);
@@ -76,9 +76,9 @@ struct UpdateNotes {
     /// Forgets the updates of words from `begin` up to `end`, which get another meaning.
     void forget(std::uint64_t begin, std::uint64_t end) noexcept {
         for (UpdateNote& note : notes)
-            if (const std::uint64_t place = note.place.load(std::memory_order_relaxed);
-                place > begin && place <= end)
-                note.place.store(0, std::memory_order_relaxed);
+            if (const std::uint64_t offset = note.offset.load(std::memory_order_relaxed);
+                offset > begin && offset <= end)
+                note.offset.store(0, std::memory_order_relaxed);
     }
     void clear() noexcept {
         forget(0, ~std::uint64_t{0});
@@ -92,18 +92,18 @@ struct UpdateNotes {
             note.site.store(number | note.count.load(std::memory_order_relaxed) << UpdateNote::site_shift,
                             std::memory_order_relaxed);
     }
-    static constexpr std::uint64_t first_entry(std::uint64_t place, std::uint64_t pe) noexcept {
+    static constexpr std::uint64_t first_entry(std::uint64_t offset, std::uint64_t pe) noexcept {
         constexpr std::uint64_t word = 8, spread = 31;
-        return place / word + spread * pe;
+        return offset / word + spread * pe;
     }
     /// The entry of a word + 1 on a PE: its own, a free one, or that of another word.
-    [[gnu::noinline]] UpdateNote& entry(std::uint64_t place, std::uint64_t pe) noexcept {
-        const std::uint64_t first = first_entry(place, pe);
+    [[gnu::noinline]] UpdateNote& entry(std::uint64_t offset, std::uint64_t pe) noexcept {
+        const std::uint64_t first = first_entry(offset, pe);
         for (std::size_t i = 0; i < tries; ++i) {
             UpdateNote& note = notes[(first + i) % entries];
-            const std::uint64_t there = note.place.load(std::memory_order_relaxed);
+            const std::uint64_t there = note.offset.load(std::memory_order_relaxed);
             if (there == 0 ||
-                (there == place && UpdateNote::pe_of(note.to.load(std::memory_order_relaxed)) == pe))
+                (there == offset && UpdateNote::pe_of(note.to.load(std::memory_order_relaxed)) == pe))
                 return note;
         }
         has_lost.store(1, std::memory_order_relaxed);

@@ -8,7 +8,7 @@
 
 namespace atl::core {
 
-void Topology::place_slots(const bootstrap::HostSegment& segment) {
+void Topology::assign_slots(const bootstrap::HostSegment& segment) {
     all_in_window_ = segment.heap_memory != nullptr;
     slots_.assign(static_cast<std::size_t>(n_pes_), detail::Slot());
     for (std::size_t i = 0; i < hosts_.members.size(); ++i) {
@@ -32,7 +32,7 @@ int Topology::first_far(const std::vector<int>& pes) const {
     return found == pes.end() ? -1 : *found;
 }
 
-std::string Topology::place_text(int pe) const {
+std::string Topology::location_text(int pe) const {
     const auto host = static_cast<std::size_t>(hosts_.host_of[static_cast<std::size_t>(pe)]);
     return "PE " + std::to_string(pe) + " (host " + hosts_.names[host] + ")";
 }
@@ -49,7 +49,7 @@ std::string Topology::reaches_text() const {
     std::string text;
     for (const auto& [route, pes] : routes)
         text += (text.empty() ? "" : ", ") + std::string(route) + " to PE " + common::pe_ranges(pes);
-    return place_text(pe_) + ": " + (text.empty() ? "alone" : text) + note_text();
+    return location_text(pe_) + ": " + (text.empty() ? "alone" : text) + note_text();
 }
 
 std::string Topology::note_text() const {

@@ -24,7 +24,7 @@ class Topology {
     Topology(int pe, int n_pes) : pe_(pe), n_pes_(n_pes) {}
     void set_hosts(bootstrap::Hosts hosts) { hosts_ = std::move(hosts); }
     /// Assigns slots of the window to the PEs of this PE's domain, in PE order. If PEs are threads, to all.
-    void place_slots(const bootstrap::HostSegment& segment);
+    void assign_slots(const bootstrap::HostSegment& segment);
     /// Null: the window reaches every PE. With `for_all` operations to all other PEs use the transport.
     void set_transport(transport::Transport* transport, bool for_all) {
         transport_ = transport;
@@ -58,7 +58,7 @@ class Topology {
     /// Number of PEs on this machine.
     int machine_pes() const { return hosts_.machine_pes; }
     /// "PE 1 (host n0)".
-    std::string place_text(int pe) const;
+    std::string location_text(int pe) const;
     /// "window", or the transport's name.
     std::string_view route_to(int pe) const;
     /// "PE 0 (host a): window to PE 1, ucx to PE 2,3".

@@ -18,7 +18,7 @@ using common::UpdateNotes;
 /// Not inlined, so that words of the heap need no saved registers.
 [[gnu::noinline]] void note_elsewhere(const JobState& job, UpdateNotes& notes, const void* target,
                                       UpdateKind kind, std::uint64_t value, int world_pe) noexcept {
-    notes.note(place_of(job, target), value, world_pe, kind);
+    notes.note(word_offset(job, target), value, world_pe, kind);
 }
 
 [[gnu::always_inline]] inline void note(const JobState& job, UpdateNotes& notes, const void* target,

@@ -183,7 +183,7 @@ std::optional<common::UpdateSeen> ending_update(const WaitGraph& graph, int from
     const Known known(graph.doing(), to);
     if (known.has_lost()) return std::nullopt;
     for (const common::UpdateSeen& seen : known.of(from))
-        if (seen.pe == to && seen.place == known.wait().offset && seen.kind == common::UpdateKind::set &&
+        if (seen.pe == to && seen.offset == known.wait().offset && seen.kind == common::UpdateKind::set &&
             seen.value != known.wait().found && known.would_end(seen))
             return seen;
     return std::nullopt;
@@ -221,8 +221,8 @@ std::vector<int> updaters_beside(const WaitGraph& graph, int pe) {
     const Known known(graph.doing(), pe);
     const auto is_it = [&](const common::UpdateSeen& seen) {
         const std::uint64_t value = seen.kind == common::UpdateKind::add ? seen.count : seen.value;
-        return seen.pe == pe && seen.place != known.wait().offset && seen.kind != common::UpdateKind::put &&
-               value == known.wait().expected && known.is_in_block(seen.place);
+        return seen.pe == pe && seen.offset != known.wait().offset && seen.kind != common::UpdateKind::put &&
+               value == known.wait().expected && known.is_in_block(seen.offset);
     };
     std::vector<int> pes;
     for (int other = 0; other < graph.count(); ++other) {

@@ -12,10 +12,10 @@ using common::UpdateKind;
 using common::UpdateSeen;
 
 Known::Known(const std::vector<PeDoing>& doing, int waiting) : doing_(doing), waiting_(waiting) {
-    const std::uint64_t place = wait().offset;
+    const std::uint64_t offset = wait().offset;
     uses_signals_ = std::any_of(doing.begin(), doing.end(), [&](const PeDoing& one) {
         return std::any_of(one.signals.begin(), one.signals.end(),
-                           [&](const UpdateSeen& seen) { return covers(seen, place); });
+                           [&](const UpdateSeen& seen) { return covers(seen, offset); });
     });
     for (const PeDoing& one : doing) {
         signals_lost_ = signals_lost_ || one.signals_lost;
@@ -128,7 +128,7 @@ std::vector<std::string> lines_of(const Known& known, const std::vector<int>& pe
             for (const common::UpdateSeen& seen : known.all_of(pe)) {
                 const std::string line = seen.site.text;
                 if (line.empty() ||
-                    !(in_array ? known.is_in_block(seen.place) : Known::covers(seen, known.wait().offset)))
+                    !(in_array ? known.is_in_block(seen.offset) : Known::covers(seen, known.wait().offset)))
                     continue;
                 if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
             }

@@ -64,10 +64,10 @@ class Known {
     std::vector<common::UpdateSeen> all_of(int pe) const;
 
     /// True for a place in the allocation that has the awaited word, on any PE.
-    bool is_in_block(std::uint64_t place) const { return place - wait().block_begin < wait().block_bytes; }
-    static bool covers(const common::UpdateSeen& seen, std::uint64_t place) {
+    bool is_in_block(std::uint64_t offset) const { return offset - wait().block_begin < wait().block_bytes; }
+    static bool covers(const common::UpdateSeen& seen, std::uint64_t offset) {
         const std::uint64_t bytes = seen.kind == common::UpdateKind::put ? seen.value : 1;
-        return place >= seen.place && place - seen.place < bytes;
+        return offset >= seen.offset && offset - seen.offset < bytes;
     }
 
     const char* verb() const { return uses_signals_ ? "signalled" : "updated"; }

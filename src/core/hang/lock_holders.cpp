@@ -14,7 +14,7 @@ using common::HeldSeen;
 const HeldSeen* held_by(const WaitGraph& graph, int waiting, int holder) {
     const auto& held = graph.of(holder).held;
     const auto found = std::find_if(held.begin(), held.end(), [&](const HeldSeen& one) {
-        return one.place == graph.of(waiting).wait.offset && !one.site.empty();
+        return one.offset == graph.of(waiting).wait.offset && !one.site.empty();
     });
     return found == held.end() ? nullptr : &*found;
 }

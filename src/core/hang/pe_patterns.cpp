@@ -20,7 +20,7 @@ std::set<std::pair<int, int>> pairs_in_block(const Known& known) {
     std::set<std::pair<int, int>> pairs;
     for (int pe = 0; pe < known.n_pes(); ++pe)
         for (const UpdateSeen& seen : known.of(pe))
-            if (known.is_in_block(seen.place)) pairs.insert({pe, seen.pe});
+            if (known.is_in_block(seen.offset)) pairs.insert({pe, seen.pe});
     return pairs;
 }
 
@@ -30,7 +30,7 @@ bool has_writers_of_their_own(const Known& known) {
     std::map<std::uint64_t, int> writers;
     for (int pe = 0; pe < known.n_pes(); ++pe)
         for (const UpdateSeen& seen : known.of(pe))
-            if (known.is_in_block(seen.place) && writers.emplace(seen.place, pe).first->second != pe)
+            if (known.is_in_block(seen.offset) && writers.emplace(seen.offset, pe).first->second != pe)
                 return false;
     return true;
 }

@@ -120,7 +120,7 @@ std::optional<WordUpdates> fewer_additions(const Known& known, const std::vector
 /// The additions of the waiting PE to the copy of the awaited word on `pe`; 0 if it made other updates, too.
 std::uint64_t additions_back(const Known& known, int pe) {
     for (const UpdateSeen& seen : known.of(known.waiting()))
-        if (seen.pe == pe && seen.place == known.wait().offset)
+        if (seen.pe == pe && seen.offset == known.wait().offset)
             return seen.kind == UpdateKind::add ? seen.count : 0;
     return 0;
 }
@@ -190,7 +190,7 @@ std::optional<Alike> updates_alike(const Known& known, const std::vector<Update>
     Alike alike{updates[0], {}, {}};
     for (int pe = 0; pe < known.n_pes(); ++pe) {
         for (const UpdateSeen& seen : known.of(pe)) {
-            if (seen.pe == known.waiting() || seen.place != known.wait().offset) continue;
+            if (seen.pe == known.waiting() || seen.offset != known.wait().offset) continue;
             const UpdateSeen& theirs = alike.others.empty() ? seen : alike.theirs;
             if (pe == alike.own.pe || seen.kind != alike.own.seen.kind || seen.value != theirs.value ||
                 seen.count != theirs.count)

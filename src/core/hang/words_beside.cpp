@@ -21,7 +21,7 @@ bool is_as_usual(const Known& known, const Update& update) {
     int others = 0;
     for (int pe = 0; pe < known.n_pes(); ++pe)
         for (const UpdateSeen& seen : known.all_of(pe)) {
-            if (!Known::covers(seen, update.seen.place) || (pe == update.pe && seen.pe == update.seen.pe))
+            if (!Known::covers(seen, update.seen.offset) || (pe == update.pe && seen.pe == update.seen.pe))
                 continue;
             if (distance_of(known, {pe, seen.pe}) != usual) return false;
             ++others;
@@ -37,7 +37,7 @@ std::vector<Update> updates_beside(const Known& known) {
     std::vector<Update> beside;
     for (int pe = 0; pe < known.n_pes(); ++pe)
         for (const UpdateSeen& seen : known.all_of(pe))
-            if (seen.pe == known.waiting() && known.is_in_block(seen.place) &&
+            if (seen.pe == known.waiting() && known.is_in_block(seen.offset) &&
                 !Known::covers(seen, known.wait().offset))
                 beside.push_back({pe, seen});
     return beside;
@@ -58,7 +58,7 @@ WordUpdates silent_in_array(const Known& known) {
         if (pe == known.waiting()) continue;
         const std::vector<UpdateSeen> all = known.all_of(pe);
         const bool has_updated = std::any_of(all.begin(), all.end(), [&](const UpdateSeen& seen) {
-            return seen.pe != pe && known.is_in_block(seen.place);
+            return seen.pe != pe && known.is_in_block(seen.offset);
         });
         if (has_updated)
             ++updaters;
@@ -72,7 +72,7 @@ WordUpdates silent_in_array(const Known& known) {
 
 /// The distance of an updated word from the awaited one; negative before it.
 std::int64_t bytes_after(const Known& known, const Update& update) {
-    return static_cast<std::int64_t>(update.seen.place - known.wait().offset);
+    return static_cast<std::int64_t>(update.seen.offset - known.wait().offset);
 }
 
 /// "the element after the awaited one", "the element 3 places before the awaited one".
@@ -93,11 +93,11 @@ std::string beside_text(const Known& known, const Update& one) {
 int owner_by_number(const Known& known, const std::vector<Update>& beside) {
     const common::WaitCopy& wait = known.wait();
     const std::uint64_t word = wait.word_bytes;
-    const auto number_of = [&](std::uint64_t place) { return (place - wait.block_begin) / word; };
+    const auto number_of = [&](std::uint64_t offset) { return (offset - wait.block_begin) / word; };
     const std::uint64_t awaited = number_of(wait.offset);
     const auto n_pes = static_cast<std::uint64_t>(known.n_pes());
     const bool are_own = !beside.empty() && std::all_of(beside.begin(), beside.end(), [&](const Update& one) {
-        return number_of(one.seen.place) == static_cast<std::uint64_t>(one.pe);
+        return number_of(one.seen.offset) == static_cast<std::uint64_t>(one.pe);
     });
     return are_own && awaited < n_pes && wait.block_bytes >= n_pes * word ? static_cast<int>(awaited) : -1;
 }
@@ -155,7 +155,7 @@ WordUpdates all_beside_their_own(const Known& known, const std::vector<Update>& 
     std::set<std::int64_t> distances;
     std::vector<int> pes, numbers;
     for (const auto& [pe, seen] : beside) {
-        const auto bytes = static_cast<std::int64_t>(seen.place - wait.block_begin);
+        const auto bytes = static_cast<std::int64_t>(seen.offset - wait.block_begin);
         if (pe == known.waiting() || bytes % word != 0) return {};
         distances.insert(bytes / word - pe);
         pes.push_back(pe);
@@ -164,12 +164,12 @@ WordUpdates all_beside_their_own(const Known& known, const std::vector<Update>& 
     const std::int64_t distance = *distances.begin();
     if (distances.size() != 1 || distance == 0 || std::set<int>(pes.begin(), pes.end()).size() != pes.size())
         return {};
-    const auto places = distance < 0 ? -distance : distance;
+    const auto elements = distance < 0 ? -distance : distance;
     std::sort(numbers.begin(), numbers.end());
     WordUpdates all;
     all.text = pe_text(pes) + " " + known.verb() + " elements " + common::pe_ranges(numbers) +
                " of that array on " + pe_text({known.waiting()}) + ", each the one " +
-               (places == 1 ? "" : std::to_string(places) + " places ") +
+               (elements == 1 ? "" : std::to_string(elements) + " places ") +
                (distance < 0 ? "before" : "after") + " its own number";
     all.pes = std::move(pes);
     all.tells_fault = true;

@@ -128,11 +128,11 @@ Job::Registered SymmetricHeap::register_range(void* memory, std::size_t bytes) {
     reclaim_dropped();
     gpu::DeviceMemory& device = devices_.open();
     const gpu::DeviceRange whole = device.enclosing(memory, bytes);
-    const auto place = static_cast<std::size_t>(static_cast<const char*>(memory) - whole.begin);
-    world().agree(call_record("register", whole.bytes, place));
+    const auto offset = static_cast<std::size_t>(static_cast<const char*>(memory) - whole.begin);
+    world().agree(call_record("register", whole.bytes, offset));
     const std::uint64_t serial = ++serials_;
     void* view = device.register_buffer(whole.begin, whole.bytes, serial);
-    return {{view, false, serial}, static_cast<char*>(view) + place};
+    return {{view, false, serial}, static_cast<char*>(view) + offset};
 }
 
 void SymmetricHeap::reset_device_heap() {

@@ -112,7 +112,7 @@ std::vector<int> JobState::not_started() const {
 }
 
 void JobState::map_window() {
-    topology_.place_slots(segment_);
+    topology_.assign_slots(segment_);
     const auto n_slots = static_cast<int>(topology_.hosts().members.size());
     if (segment_.heap_memory)
         mapping_ = std::make_shared<memory::Mapping>(segment_.heap_memory, layout_, n_pes_);

@@ -20,20 +20,20 @@ std::uint16_t number_of(const char* operation) noexcept {
     constexpr unsigned first_bits = 3;  // neighbouring literals differ above these
     constexpr unsigned number_bits = 16;
     const auto name = reinterpret_cast<std::uintptr_t>(operation);
-    std::atomic<std::uint64_t>& place = seen[(name >> first_bits) % seen.size()];
-    const std::uint64_t word = place.load(std::memory_order_relaxed);
+    std::atomic<std::uint64_t>& known = seen[(name >> first_bits) % seen.size()];
+    const std::uint64_t word = known.load(std::memory_order_relaxed);
     if (word >> number_bits == (name << number_bits) >> number_bits) return static_cast<std::uint16_t>(word);
     const std::uint16_t number = common::operation_number(operation);
-    place.store(name << number_bits | number, std::memory_order_relaxed);
+    known.store(name << number_bits | number, std::memory_order_relaxed);
     return number;
 }
 
-std::uint64_t logged_place(const core::JobState& job, const void* object) noexcept {
+std::uint64_t logged_offset(const core::JobState& job, const void* object) noexcept {
     const Window& window = job.window();
     const gpu::DeviceMemory* device = job.devices().memory();
     if (device == nullptr || window.heap_has(object)) return window.offset_of(object);
     const std::size_t offset = device->offset_of(object);
-    return offset == SIZE_MAX ? window.offset_of(object) : common::device_place | offset;
+    return offset == SIZE_MAX ? window.offset_of(object) : common::offset_on_device | offset;
 }
 
 /// Moves of at least this size take longer than two looks at the clock.
@@ -85,7 +85,7 @@ void Measured::end() noexcept {
         event.team = team_;
         event.call = context_;
         event.began = began_;
-        event.place = object_ != nullptr ? logged_place(*job_, object_) : 0;
+        event.offset = object_ != nullptr ? logged_offset(*job_, object_) : 0;
         event.value = value_;
         meter_->log_call(event, call, *place_);
     }

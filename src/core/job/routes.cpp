@@ -71,7 +71,7 @@ void JobState::check_reached() const {
             continue;
         throw Error(
             ErrorCode::unsupported,
-            topology_.place_text(pe_) + " cannot reach " + topology_.place_text(pe) +
+            topology_.location_text(pe_) + " cannot reach " + topology_.location_text(pe) +
                 ": they share no memory, and with ATOLL_TRANSPORT=" + common::name_of(settings_.transport) +
                 (transport_ ? " (" + std::string(transport_->name()) + ") nothing goes"
                             : " there is no transport") +

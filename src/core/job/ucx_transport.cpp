@@ -20,7 +20,7 @@ void agree_on_ucx(JobState& job) {
     try {
         mine = transport::describe_ucx(job.settings().ucx_library);
     } catch (const Error& error) {  // reported to the other PEs, too
-        throw Error(error.code(), job.topology().place_text(job.pe()) + ": " + error.what());
+        throw Error(error.code(), job.topology().location_text(job.pe()) + ": " + error.what());
     }
     std::map<std::string, std::vector<int>> versions;
     std::map<std::string, std::string> examples;
@@ -67,7 +67,7 @@ std::unique_ptr<transport::Transport> make_ucx(JobState& job) {
         return transport::create_ucx(std::move(options));
     } catch (const Error& error) {  // reported to the other PEs, too
 
-        throw Error(error.code(), job.topology().place_text(job.pe()) + ": " + error.what());
+        throw Error(error.code(), job.topology().location_text(job.pe()) + ": " + error.what());
     }
 }
 

@@ -59,10 +59,12 @@ class LockQueue {
         core::note_attempt(job_, why);
     }
     /// Notes where this PE, which holds the lock, has acquired it.
-    void note_holder(const void* caller) const { places().note(core::place_of(job_, mine_), caller, {}); }
+    void note_holder(const void* caller) const {
+        held_locks().note(core::word_offset(job_, mine_), caller, {});
+    }
 
   private:
-    common::HeldLocks& places() const { return job_.board().stacks(job_.pe()).held; }
+    common::HeldLocks& held_locks() const { return job_.board().stacks(job_.pe()).held; }
     core::FarWord node(int pe) const { return {job_, pe, offset_ + offsetof(LockWords, node)}; }
     core::FarWord tail() const { return {job_, home_, offset_ + offsetof(LockWords, tail)}; }
     std::uint32_t my_mark() const { return static_cast<std::uint32_t>(job_.pe()) + 1; }
@@ -190,7 +192,7 @@ void LockQueue::leave() {
                     std::string(operation_) + " on a lock that PE " + std::to_string(job_.pe()) +
                         " does not hold; call it once, on the PE that holds the lock.");
     job_.world_state().context().quiet();
-    places().forget(core::place_of(job_, mine_));
+    held_locks().forget(core::word_offset(job_, mine_));
     int next = static_cast<int>(node & next_bits) - 1;
     if (next < 0) {
         if (free_if_last(job_.pe())) return;
@@ -221,14 +223,14 @@ int LockQueue::await_next(int pe) {
 void LockQueue::hand_to(int pe) {
     for (;;) {
         const core::FarWord theirs = node(pe);
-        std::uint32_t place = theirs.load();
-        while ((place & state_bits) != held)
-            if (theirs.compare_exchange(place, held | (place & next_bits))) {
+        std::uint32_t word = theirs.load();
+        while ((word & state_bits) != held)
+            if (theirs.compare_exchange(word, held | (word & next_bits))) {
                 // Sleepers on other hosts poll by themselves.
-                if ((place & state_bits) == sleeping && theirs.here()) common::futex_wake_all(*theirs.here());
+                if ((word & state_bits) == sleeping && theirs.here()) common::futex_wake_all(*theirs.here());
                 return;
             }
-        int next = static_cast<int>(place & next_bits) - 1;
+        int next = static_cast<int>(word & next_bits) - 1;
         if (next < 0) {
             if (free_if_last(pe)) return;
             next = await_next(pe);
@@ -340,7 +342,7 @@ bool try_acquire(Job& job, std::int64_t* lock, const void* caller) {
 void detail::note_holder(const Job& job, const std::int64_t* lock, const void* caller,
                          std::string_view site) noexcept {
     const core::JobState& state = job.state();
-    state.board().stacks(state.pe()).held.note(core::place_of(state, lock), caller, site);
+    state.board().stacks(state.pe()).held.note(core::word_offset(state, lock), caller, site);
 }
 
 void set_lock(Job& job, std::int64_t* lock, double timeout_s, const char* called) {

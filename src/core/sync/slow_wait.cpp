@@ -52,7 +52,7 @@ std::string describe(const core::JobState& job, const WaitReason& reason, std::u
     if (reason.team != 0) text += " of team " + std::to_string(reason.team);
     if (reason.word) {
         const std::string name = core::name_of(job, reason.word);
-        text += " on " + (name.empty() ? common::place_text(core::place_of(job, reason.word)) : name);
+        text += " on " + (name.empty() ? common::offset_text(core::word_offset(job, reason.word)) : name);
     }
     if (reason.word_bytes != 0)
         text += ": found " + value_text(found, reason) + ", waiting for " +
@@ -103,7 +103,7 @@ void SlowWait::log(bool failed) const noexcept {
     const auto [team, call] = job_.recorder->current_call();
     event.team = team;
     event.call = call;
-    event.place = reason_.word_bytes != 0 ? core::place_of(job_, reason_.word) : 0;
+    event.offset = reason_.word_bytes != 0 ? core::word_offset(job_, reason_.word) : 0;
     event.value = reason_.expected;
     event.began = began_ticks_;
     event.ended = log.now();

@@ -35,9 +35,9 @@ int UpdateLock::holder(const void* argument, int* pes, int most) {
 }
 
 void close_updates(JobState& job, std::uint64_t serial) {
-    const std::uint64_t place = job.arena().offset(update_word(job.arena().updates(), serial));
+    const std::uint64_t offset = job.arena().offset(update_word(job.arena().updates(), serial));
     for (int pe = 0; pe < job.n_pes(); ++pe)
-        if (auto* const word = static_cast<UpdateWord*>(job.arena().address(pe, place)))
+        if (auto* const word = static_cast<UpdateWord*>(job.arena().address(pe, offset)))
             UpdateLock(job, *word, "accumulate").close();
 }
 

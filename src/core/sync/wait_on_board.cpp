@@ -24,12 +24,12 @@ template <std::size_t bytes> void copy_end(std::string_view text, char (&to)[byt
 
 }  // namespace
 
-std::uint64_t place_of(const JobState& job, const void* word) {
+std::uint64_t word_offset(const JobState& job, const void* word) {
     const auto address = reinterpret_cast<std::uintptr_t>(word);
     const detail::Window& window = job.window();
     if (window.heap_holds(word, 1)) return address - reinterpret_cast<std::uintptr_t>(window.mine);
-    if (window.holds(word, 1)) return common::static_place | (address - window.statics.image);
-    return common::address_place | address;
+    if (window.holds(word, 1)) return common::offset_in_statics | (address - window.statics.image);
+    return common::absolute_address | address;
 }
 
 namespace {
@@ -51,7 +51,7 @@ std::string given_name(const JobState& job, const void* word) {
 std::string static_name(const JobState& job, const void* word,
                         const std::optional<common::DataSymbol>& object) {
     if (!object) return {};
-    const std::uint64_t at = (place_of(job, word) & ~common::static_place) - object->offset;
+    const std::uint64_t at = (word_offset(job, word) & ~common::offset_in_statics) - object->offset;
     if (at == 0) return object->name;
     return "byte " + std::to_string(at) + " of the " + std::to_string(object->bytes) + " bytes of " +
            object->name;
@@ -100,7 +100,7 @@ void WaitOnBoard::show(void* hook_state, std::uint64_t found) {
             values.block_begin = block.begin;
             values.block_bytes = block.bytes;
             if (object_) {
-                values.block_begin = common::static_place | object_->offset;
+                values.block_begin = common::offset_in_statics | object_->offset;
                 values.block_bytes = object_->bytes;
             }
         }
@@ -116,7 +116,7 @@ void WaitOnBoard::show(void* hook_state, std::uint64_t found) {
         values.peer = values.missing[0];
     }
     values.word_bytes = reason_.word_bytes;
-    values.offset = reason_.word != nullptr ? place_of(job_, reason_.word) : ~std::uint64_t{0};
+    values.offset = reason_.word != nullptr ? word_offset(job_, reason_.word) : ~std::uint64_t{0};
     values.expected = reason_.expected;
     values.found = found;
     values.compare = static_cast<std::uint32_t>(reason_.compare);

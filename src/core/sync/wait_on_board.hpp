@@ -73,7 +73,7 @@ class ShownMessage {
 };
 
 /// Place of a symmetric word, as WaitRecord::offset.
-std::uint64_t place_of(const JobState& job, const void* word);
+std::uint64_t word_offset(const JobState& job, const void* word);
 /// The front's name of a word, else its allocation. Empty if neither is known.
 std::string name_of(const JobState& job, const void* word);
 

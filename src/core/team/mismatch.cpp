@@ -122,7 +122,7 @@ std::vector<Meetings::Published> Meetings::all_published() {
     spread->complete_on(lines, [&] {
         for (int i = 0; i < n_pes_; ++i)
             if (!spread->is_local(i))
-                spread->get(spread->first_of_part(i), spread->call_place(i),
+                spread->get(spread->first_of_part(i), spread->call_offset(i),
                             &lines[static_cast<std::size_t>(i)], sizeof(CallLine));
     });
     for (int i = 0; i < n_pes_; ++i)

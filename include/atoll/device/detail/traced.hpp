@@ -60,7 +60,7 @@ class TakenRecord {
 };
 
 /// Adds block, thread and launch.
-ATOLL_ANYWHERE inline void set_place(TraceRecord& record) {
+ATOLL_ANYWHERE inline void set_position(TraceRecord& record) {
 #if defined(__CUDA_ARCH__)
     record.block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     record.thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
@@ -97,7 +97,7 @@ ATOLL_APART void write_event(TraceRecord* to, unsigned what, unsigned long long 
     const unsigned long long ended = now_ns();
     if (!to) return;
     TraceRecord record{began, 0, {first, second, third}, 0, 0, peer, what, 0};
-    set_place(record);
+    set_position(record);
 #if defined(__CUDA_ARCH__)
     record.ended = ended;
     store_record(to, record);
@@ -107,12 +107,13 @@ ATOLL_APART void write_event(TraceRecord* to, unsigned what, unsigned long long 
 #endif
 }
 
-/// An event from construction to destruction. `pe`: the team's, or -1; `place`: a symmetric address, or null.
+/// An event from construction to destruction. `pe`: the team's, or -1; `address`: a symmetric address, or
+/// null.
 class Traced {
   public:
     template <class Scope>
     ATOLL_ANYWHERE Traced(const Team& team, const Scope& scope, Operation operation, int pe = -1,
-                          const void* place = nullptr, unsigned long long bytes = 0,
+                          const void* address = nullptr, unsigned long long bytes = 0,
                           unsigned long long value = 0)
         : taken_(is_tracing(team) && TracedBy<Scope>::this_thread(scope) ? team.trace : nullptr) {
         if (!taken_) return;
@@ -122,14 +123,14 @@ class Traced {
         bytes_ = bytes;
         value_ = value;
         const unsigned long long offset =
-            reinterpret_cast<unsigned long long>(place) -
+            reinterpret_cast<unsigned long long>(address) -
             (reinterpret_cast<unsigned long long>(team.window) +
              static_cast<unsigned long long>(team.my_slot) * static_cast<unsigned long long>(team.stride));
-        place_ = !place ? 0 : offset < static_cast<unsigned long long>(team.stride) ? offset : no_place;
+        offset_ = !address ? 0 : offset < static_cast<unsigned long long>(team.stride) ? offset : no_offset;
         began_ = now_ns();
     }
     ATOLL_ANYWHERE ~Traced() {
-        if (taken_) write_event(taken_.record(), what_, began_, peer_, bytes_, place_, value_);
+        if (taken_) write_event(taken_.record(), what_, began_, peer_, bytes_, offset_, value_);
     }
     Traced(const Traced&) = delete;
     Traced& operator=(const Traced&) = delete;
@@ -138,7 +139,7 @@ class Traced {
     const TakenRecord taken_;
     unsigned what_ = 0;
     int peer_ = -1;
-    unsigned long long began_ = 0, bytes_ = 0, place_ = 0, value_ = 0;
+    unsigned long long began_ = 0, bytes_ = 0, offset_ = 0, value_ = 0;
 };
 #else
 class [[maybe_unused]] Traced {
