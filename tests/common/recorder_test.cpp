@@ -31,7 +31,7 @@ TEST_F(FlightRecorder, KeepsTheLastEventsInOrder) {
 }
 
 TEST_F(FlightRecorder, CallsTellTheirStateAndArguments) {
-    const Recorder::Place place = recorder.begin_call(reduce, 7, 3);
+    const Recorder::Entry place = recorder.begin_call(reduce, 7, 3);
     EXPECT_EQ(read_events(*memory).at(0).state, EventState::begun);
     EXPECT_EQ(recorder.current_call().team, 7U);
     EXPECT_EQ(recorder.current_call().call, 3U);
@@ -58,7 +58,7 @@ TEST_F(FlightRecorder, ArgumentsOfAnEarlierEventAreNotShown) {
 }
 
 TEST_F(FlightRecorder, APlaceThatWasReusedIsLeftAlone) {
-    const Recorder::Place old = recorder.begin_call(reduce, 1, 1);
+    const Recorder::Entry old = recorder.begin_call(reduce, 1, 1);
     for (std::uint32_t call = 2; call <= EventRing::length + 1; ++call) recorder.begin_call(reduce, 1, call);
     Recorder::set_state(old, EventState::ended);
     Recorder::set_arguments(old, 1, 2, 3, 4);
@@ -70,7 +70,7 @@ TEST_F(FlightRecorder, APlaceThatWasReusedIsLeftAlone) {
 }
 
 TEST_F(FlightRecorder, WaitsHaveTimesAndAPlaceInTheProgram) {
-    const Recorder::Place wait = recorder.begin(EventKind::wait, operation_number("wait_until"), 0, 0, 2);
+    const Recorder::Entry wait = recorder.begin(EventKind::wait, operation_number("wait_until"), 0, 0, 2);
     Recorder::set_arguments(wait, 64, 3, 1, 0);
     recorder.set_delay(wait, 1'000'000, 5'000'000, R"(ring "a".py:12)");
     Recorder::set_state(wait, EventState::ended);
@@ -84,7 +84,7 @@ TEST_F(FlightRecorder, WaitsHaveTimesAndAPlaceInTheProgram) {
 }
 
 TEST_F(FlightRecorder, AWaitMayWaitForAnotherPeLater) {
-    const Recorder::Place wait = recorder.begin(EventKind::wait, operation_number("barrier"), 1, 7, 2);
+    const Recorder::Entry wait = recorder.begin(EventKind::wait, operation_number("barrier"), 1, 7, 2);
     Recorder::set_peer(wait, 0);
     EXPECT_EQ(read_events(*memory).at(0).peer, 0);
     EXPECT_EQ(read_events(*memory).at(0).call, 7U);
@@ -120,7 +120,7 @@ TEST_F(FlightRecorder, ReadersNeverSeeHalfAnEvent) {
             }
     });
     for (std::uint32_t i = 1; i <= 100'000; ++i) {
-        const Recorder::Place place = recorder.begin_call(reduce, i, i);
+        const Recorder::Entry place = recorder.begin_call(reduce, i, i);
         Recorder::set_state(place, EventState::ended);
     }
     stop.store(true);

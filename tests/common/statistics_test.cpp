@@ -65,29 +65,29 @@ TEST_F(Statistics, EstimateTheTimeOfShortCalls) {
 }
 
 TEST_F(Statistics, OnlyTheOutermostCallOfAThreadCounts) {
-    ThreadPlace* const place = Meter::enter();
-    ASSERT_NE(place, nullptr);
+    ThreadMeasurement* const measurement = Meter::enter();
+    ASSERT_NE(measurement, nullptr);
     EXPECT_EQ(Meter::enter(), nullptr);
     std::thread([&] {
-        ThreadPlace* const other = Meter::enter();
+        ThreadMeasurement* const other = Meter::enter();
         ASSERT_NE(other, nullptr);
-        EXPECT_NE(other, place);
+        EXPECT_NE(other, measurement);
         Meter::leave(*other);
     }).join();
-    Meter::leave(*place);
-    EXPECT_EQ(Meter::enter(), place);
-    Meter::leave(*place);
+    Meter::leave(*measurement);
+    EXPECT_EQ(Meter::enter(), measurement);
+    Meter::leave(*measurement);
 }
 
 TEST_F(Statistics, AWaitWithinAWaitIsNotCountedTwice) {
-    ThreadPlace* const place = Meter::enter();
-    ASSERT_NE(place, nullptr);
+    ThreadMeasurement* const measurement = Meter::enter();
+    ASSERT_NE(measurement, nullptr);
     EXPECT_TRUE(meter.begin_wait());
     EXPECT_FALSE(meter.begin_wait());
-    const std::uint64_t before = place->waited;
+    const std::uint64_t before = measurement->waited;
     meter.end_wait();
-    EXPECT_GT(place->waited, before);
-    Meter::leave(*place);
+    EXPECT_GT(measurement->waited, before);
+    Meter::leave(*measurement);
     const Meter::Wait nothing(nullptr);
     EXPECT_TRUE(meter.begin_wait());
     meter.end_wait();

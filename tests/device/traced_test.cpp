@@ -23,7 +23,7 @@ class DeviceTrace : public ::testing::Test {
         pes[1] = 7;
     }
     device::Control* control() { return reinterpret_cast<device::Control*>(block_.data()); }
-    common::KernelLogCopy read() const { return log_.read(common::KernelPlace::cpu); }
+    common::KernelLogCopy read() const { return log_.read(common::Processor::cpu); }
 
     struct alignas(128) Line {
         char bytes[128];
@@ -98,7 +98,7 @@ TEST_F(DeviceTrace, TimesOfAGpuBecomeTheHosts) {
     header.gpu = 1;
     header.first = {1'000, 10'000, 40};
     header.last = {3'000, 14'000, 60};  // the host's clock is twice as fast
-    const common::KernelLogCopy copy = log_.read(common::KernelPlace::gpu);
+    const common::KernelLogCopy copy = log_.read(common::Processor::gpu);
     ASSERT_EQ(copy.events.size(), 1u);
     EXPECT_EQ(copy.events[0].began, 11'000u);
     EXPECT_EQ(copy.events[0].ended, 13'000u);

@@ -9,7 +9,7 @@
 
 namespace atl::common {
 class Meter;
-struct ThreadPlace;
+struct ThreadMeasurement;
 }  // namespace atl::common
 namespace atl::core {
 class JobState;
@@ -63,7 +63,7 @@ class Measured {
 
     common::Meter* meter_ = nullptr;  ///< null: this call is not measured
     // Set only in a call that is measured.
-    common::ThreadPlace* place_;
+    common::ThreadMeasurement* measurement_;
     std::uint64_t began_, waited_, weight_;
     std::size_t bytes_;
     core::JobState* job_;

@@ -63,7 +63,7 @@ std::string site_in(std::string_view error, int pe) {
     if (at == std::string_view::npos) return {};
     std::string_view rest = error.substr(at + begin.size());
     rest = rest.substr(0, std::min({rest.find(", PE "), rest.find("; ")}));
-    const auto [call, site] = core::split_placed(rest);
+    const auto [call, site] = core::split_site(rest);
     return std::string(common::file_name(site));
 }
 
@@ -113,19 +113,19 @@ using SiteOf = std::function<std::string(const EventCopy& call, int pe)>;
 /// tell.
 SiteOf sites_in(std::string_view error, int failed, const std::string& site) {
     return [error, failed, &site](const EventCopy& call, int pe) {
-        std::string place = site_in(error, pe);
-        return place.empty() && pe == failed && call.state == EventState::failed ? site : place;
+        std::string found = site_in(error, pe);
+        return found.empty() && pe == failed && call.state == EventState::failed ? site : found;
     };
 }
 
 std::string text_of(const Alike& alike, const SiteOf& site_of) {
-    std::string place;
+    std::string site;
     for (const int pe : alike.pes) {
-        place = site_of(alike.call, pe);
-        if (!place.empty()) break;
+        site = site_of(alike.call, pe);
+        if (!site.empty()) break;
     }
     return std::string(pe_begin) + common::pe_ranges(alike.pes) + std::string(called) +
-           core::placed_text(call_of(alike.call), place);
+           core::with_site(call_of(alike.call), site);
 }
 
 /// Empty if all PEs made the same call.
@@ -134,7 +134,7 @@ std::string difference(const Calls& all, const EventCopy& one, const SiteOf& sit
     if (groups.size() < 2) return {};
     std::string text;
     for (auto odd = groups.rbegin(); odd + 1 != groups.rend(); ++odd)
-        text += (text.empty() ? text_of(*odd, site_of) + " as " + place_of_call(odd->call)
+        text += (text.empty() ? text_of(*odd, site_of) + " as " + call_number_text(odd->call)
                               : ", " + text_of(*odd, site_of));
     return text + ", where " + text_of(groups.front(), site_of) + std::string(core::calls_differ);
 }
@@ -180,7 +180,7 @@ std::string differing_calls(const common::BoardView& board, int pe, std::string_
     const std::size_t call_at = first.find(called);
     if (named < 0 || named >= board.n_pes() || call_at == std::string_view::npos) return {};
     first.remove_prefix(call_at + called.size());
-    const std::string named_call = core::split_placed(first.substr(0, first.find(", PE "))).first;
+    const std::string named_call = core::split_site(first.substr(0, first.find(", PE "))).first;
     const Calls all = all_calls(board);
     const std::vector<EventCopy>& calls = all[static_cast<std::size_t>(named)];
     // An earlier error of such a call may have been caught.
@@ -217,7 +217,7 @@ std::string differing_last_call(const common::BoardView& board, int pe) {
 namespace {
 
 /// " as call 6 of group 0, where ", of a sentence on calls that differ; else empty.
-std::string_view place_in(std::string_view sentence) {
+std::string_view call_number_in(std::string_view sentence) {
     constexpr std::string_view end = ", where ";
     const std::size_t from = sentence.find(" as call "), to = sentence.find(end);
     return from == std::string_view::npos || to < from ? std::string_view()
@@ -236,7 +236,7 @@ std::string failed_group(const common::BoardView& board, int pe) {
         if (kind_of(other) != Kind::own) continue;
         const std::string_view theirs = board.entry(other).failure.text;
         // A PE that found the failure later knows of more PEs in the same calls.
-        const bool is_same = !place_in(text).empty() && place_in(text) == place_in(theirs);
+        const bool is_same = !call_number_in(text).empty() && call_number_in(text) == call_number_in(theirs);
         if (is_own && !(is_same && theirs.size() > text.size())) continue;
         text = theirs;
         is_own = true;
@@ -277,7 +277,7 @@ std::string ended_text(const common::BoardView& board, const EndedPe& ended, con
     if (!last.empty()) text += " (" + last + ")";
     return text + ", and " + std::string(pe_begin) + std::to_string(pe) + " waited for it" +
            (ended.call.empty() ? std::string(site.empty() ? "" : site_begin) + site
-                               : " in " + core::placed_text(ended.call, site));
+                               : " in " + core::with_site(ended.call, site));
 }
 
 std::string last_call_text(const common::BoardView& board, int pe) {

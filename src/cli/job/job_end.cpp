@@ -10,7 +10,7 @@
 #include "cli/job/failed_call.hpp"
 #include "cli/job/job.hpp"
 #include "cli/job/last_events.hpp"
-#include "cli/stacks/crash_place.hpp"
+#include "cli/stacks/crash_site.hpp"
 #include "common/able_time.hpp"
 #include "common/pe_ranges.hpp"
 #include "common/text.hpp"
@@ -150,9 +150,9 @@ void Job::on_death(int pe, int wait_status) {
         return end(-1, status, timed("the job was interrupted by " + signal_name(interrupted_by_)));
     }
     const int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
-    const std::string place = number == 0 || options_.join ? "" : crash_place(board_, pe, number);
+    const std::string site = number == 0 || options_.join ? "" : crash_site(board_, pe, number);
     std::string sentence = timed("PE " + std::to_string(options_.first_pe + pe) + " " +
-                                 describe_wait_status(wait_status) + place + (place.empty() ? "" : ",")) +
+                                 describe_wait_status(wait_status) + site + (site.empty() ? "" : ",")) +
                            doing;
     if (number == SIGABRT && !options_.join)
         if (const std::string differing = differing_last_call(board_, pe); !differing.empty())
@@ -168,7 +168,7 @@ void Job::on_death(int pe, int wait_status) {
         // Python's default is `args`.
         if (!settings_.checks(common::CheckLevel::args) && (settings_.check_given || !program_.is_python()))
             sentence += "; ATOLL_CHECK=all may tell why";
-        if (program_.is_python() && place.empty())
+        if (program_.is_python() && site.empty())
             sentence +=
                 "; in a Python program an extension module or a kernel does that: faulthandler, which init "
                 "turns on, says where (before init: PYTHONFAULTHANDLER=1)";
@@ -191,15 +191,15 @@ void Job::on_abort(int pe, int status, const std::string& text) {
         if (!cause.empty()) return end(pe, status, timed(cause));
         return end(pe, status, timed(bootstrap::end_text(pe, status)) + (text.empty() ? "" : ": " + text));
     }
-    const std::string place = text.substr(begin.size(), colon - begin.size());  // " at x.py:8", or empty
+    const std::string site = text.substr(begin.size(), colon - begin.size());  // " at x.py:8", or empty
     const std::string exception = text.substr(colon + 2);
     if (output_) output_->catch_up();
-    const std::string cause = cause_of_error(pe, exception, place.empty() ? "" : place.substr(4));
+    const std::string cause = cause_of_error(pe, exception, site.empty() ? "" : site.substr(4));
     if (!cause.empty()) return end(pe, status, timed(cause), "", false);
     // The only PE of a job has printed it to the launcher's own stderr.
     const bool is_shown =
         output_ ? output_->has_shown(pe, exception.substr(0, exception.find('\n'))) : pes_.size() == 1;
-    const std::string ended = timed(begin + place + (place.empty() ? "" : ","));
+    const std::string ended = timed(begin + site + (site.empty() ? "" : ","));
     const std::string full = ended + ": " + exception;
     // A traceback says enough, except of a wait that ran out or was interrupted.
     constexpr std::string_view of_waits[] = {"atoll.Timeout", "Timeout", "KeyboardInterrupt"};

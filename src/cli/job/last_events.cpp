@@ -67,7 +67,7 @@ std::string name_of_wait(const EventCopy& wait, const std::vector<EventCopy>& al
 
 Line line_of(const EventCopy& event, const std::vector<EventCopy>& all, std::uint64_t end_ns) {
     Line line;
-    const std::string place = event.call == 0 ? std::string() : ", " + place_of_call(event);
+    const std::string number = event.call == 0 ? std::string() : ", " + call_number_text(event);
     line.is_open = is_open(event);
     line.site = event.site;
     if (event.kind == EventKind::wait) {
@@ -77,7 +77,7 @@ Line line_of(const EventCopy& event, const std::vector<EventCopy>& all, std::uin
         line.lasted = seconds_between(event.began_ns, event.ended_ns != 0 ? event.ended_ns : end_ns);
         line.before = event.ended_ns != 0 ? seconds_between(event.ended_ns, end_ns) : Span{};
     } else if (event.kind == EventKind::collective || event.kind == EventKind::request) {
-        line.what = call_of(event) + place;
+        line.what = call_of(event) + number;
     } else {
         line.what = common::event_text(event);
     }
@@ -137,7 +137,7 @@ std::string call_of(const EventCopy& event) {
     return text.ends_with("()") ? name : text;
 }
 
-std::string place_of_call(const EventCopy& event) {
+std::string call_number_text(const EventCopy& event) {
     return (event.kind == EventKind::request ? "non-blocking call " : "call ") + std::to_string(event.call) +
            " of " + common::team_text(event.team);
 }

@@ -27,7 +27,7 @@ std::vector<common::EventCopy> since_init(const std::vector<common::EventCopy>& 
 /// A call with its arguments, if they are known: "reduce(bytes=24, dtype=float64, op=sum)".
 std::string call_of(const common::EventCopy& event);
 /// "call 17 of the world team", "non-blocking call 1 of the world team".
-std::string place_of_call(const common::EventCopy& event);
+std::string call_number_text(const common::EventCopy& event);
 
 /// The last events of the PEs that matter: `guilty` (-1: none), the PEs at fault by the hang report, and the
 /// others. Reads memory that remains after a PE was killed.

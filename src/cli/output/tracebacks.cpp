@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view first_line = "Traceback (most recent call last):\n";
 /// The beginning of the report of a syntax error in the program itself, which has no first line.
-constexpr std::string_view first_place = "  File \"";
+constexpr std::string_view frame_begin = "  File \"";
 constexpr std::string_view syntax_errors[] = {"SyntaxError", "IndentationError", "TabError"};
 /// The end of headings of other lists of frames, such as faulthandler's.
 constexpr std::string_view heading = " (most recent call first):\n";
@@ -41,7 +41,7 @@ std::size_t indented_length(std::string_view text) {
 /// it.
 std::size_t traceback_length(std::string_view text) {
     std::size_t length = 0;
-    if (text.starts_with(first_place)) {
+    if (text.starts_with(frame_begin)) {
         length = indented_length(text);
         const std::string_view last = next_line(text.substr(length));
         const bool is_error = std::any_of(std::begin(syntax_errors), std::end(syntax_errors),
@@ -130,9 +130,9 @@ void TracebackReader::feed(std::string_view data, std::string& passed) {
 }
 
 void TracebackReader::take_line(std::string_view line, std::string& passed) {
-    const bool is_place =
-        state_ == State::outside && !in_list_ && begun_.empty() && line.starts_with(first_place);
-    if (is_place || line == first_line) {
+    const bool is_frame =
+        state_ == State::outside && !in_list_ && begun_.empty() && line.starts_with(frame_begin);
+    if (is_frame || line == first_line) {
         state_ = State::frames;
     } else if (state_ == State::frames) {
         if (line[0] != ' ') state_ = State::behind;
@@ -153,7 +153,7 @@ bool TracebackReader::may_begin(std::string_view part) const {
     const auto fits = [&](std::string_view whole) {
         return whole.starts_with(part) || part.starts_with(whole);
     };
-    return !part.empty() && (first_line.starts_with(part) || fits(stopped_) || fits(first_place));
+    return !part.empty() && (first_line.starts_with(part) || fits(stopped_) || fits(frame_begin));
 }
 
 void TracebackReader::finish(std::string& passed) {

@@ -114,7 +114,7 @@ std::string operations_text(const Summary& a, const Summary& b) {
 
 std::string sites_text(const Summary& a, const Summary& b) {
     Changes changes({"line", "operation", "calls", "A", "B", "change", "ratio"});
-    each_pair(a.sites, b.sites, [&](const auto& key, const CallSite& one, const CallSite& other) {
+    each_pair(a.sites, b.sites, [&](const auto& key, const SiteSummary& one, const SiteSummary& other) {
         changes.add(seconds_of(one.ns), seconds_of(other.ns),
                     {key.first, key.second, calls_text(one.calls, other.calls)});
     });

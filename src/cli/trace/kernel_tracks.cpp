@@ -13,7 +13,7 @@ namespace atl::cli {
 namespace {
 
 using common::KernelEvent;
-using common::KernelPlace;
+using common::Processor;
 
 /// The events of one thread in one launch, which cannot overlap but by nesting.
 struct Strand {
@@ -34,7 +34,7 @@ class Spreader {
   public:
     Spreader(const common::KernelLogCopy& log, KernelTracks& tracks) : log_(log), tracks_(tracks) {}
 
-    void spread(KernelPlace processor) {
+    void spread(Processor processor) {
         std::map<StrandKey, Strand> strands;
         for (const KernelEvent& event : log_.events)
             strands[{event.block, event.thread, event.grid}].add(event);
@@ -50,7 +50,7 @@ class Spreader {
     }
 
   private:
-    void add(const StrandKey& key, const Strand& strand, KernelPlace processor) {
+    void add(const StrandKey& key, const Strand& strand, Processor processor) {
         const auto [block, thread, grid] = key;
         if (block != block_ || thread != thread_ || ends_.empty()) {
             threads_of_block_ = block == block_ && !ends_.empty() ? threads_of_block_ + 1 : 0;
@@ -69,13 +69,13 @@ class Spreader {
             tracks_.slices.push_back(slice_of(*event, lane->first));
     }
 
-    std::string title(KernelPlace processor, std::size_t lane) const {
+    std::string title(Processor processor, std::size_t lane) const {
         std::string text;
-        if (processor == KernelPlace::cpu)
+        if (processor == Processor::cpu)
             text = "CPU kernels, thread " + std::to_string(thread_);
         else
             text = "GPU " + std::to_string(log_.gpu) + " kernels, block " + std::to_string(block_);
-        if (processor == KernelPlace::gpu && threads_of_block_ != 0)
+        if (processor == Processor::gpu && threads_of_block_ != 0)
             text += ", thread " + std::to_string(thread_);
         return lane == 0 ? text : text + ", launch beside " + std::to_string(lane);
     }
@@ -92,7 +92,7 @@ class Spreader {
         slice.offset = event.offset;
         slice.value = event.value;
         slice.peer = event.peer;
-        slice.gpu = event.processor == KernelPlace::gpu ? log_.gpu : -1;
+        slice.gpu = event.processor == Processor::gpu ? log_.gpu : -1;
         slice.block = event.block;
         slice.track = track;
         return slice;
@@ -114,11 +114,11 @@ bool is_one_of(const KernelSlice& slice, std::initializer_list<std::string_view>
 KernelTracks kernel_tracks_of(const common::BoardView& board, int pe) {
     KernelTracks tracks;
     if (!board.header().traces_kernels()) return tracks;
-    for (const KernelPlace processor : {KernelPlace::gpu, KernelPlace::cpu}) {
+    for (const Processor processor : {Processor::gpu, Processor::cpu}) {
         const common::KernelLogCopy log = board.kernel_log(pe, processor).read(processor);
         Spreader(log, tracks).spread(processor);
         tracks.dropped += log.dropped;
-        if (processor == KernelPlace::cpu || log.gpu < 0) continue;
+        if (processor == Processor::cpu || log.gpu < 0) continue;
         tracks.gpu = log.gpu;
         tracks.clock_error_ns = log.clock_error_ns;
         tracks.clock_is_assumed = log.clock_is_assumed;

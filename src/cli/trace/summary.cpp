@@ -9,7 +9,7 @@ namespace atl::cli {
 using common::EventKind;
 using common::LoggedEvent;
 
-void CallSite::add(const CallSite& other) {
+void SiteSummary::add(const SiteSummary& other) {
     calls += other.calls;
     bytes += other.bytes;
     ns += other.ns;
@@ -31,13 +31,13 @@ bool is_call(const LoggedEvent& event) {
 
 namespace {
 
-CallSite site_of(const LoggedEvent& event) {
+SiteSummary site_of(const LoggedEvent& event) {
     const std::uint64_t ns = event.ended - event.began;
     return {1, event.bytes, ns, ns, event.waiting};
 }
 
 /// Calls of one PE, by the numbers of operation and place in the program.
-using CallsOfPe = std::map<std::pair<std::uint16_t, std::uint16_t>, CallSite>;
+using CallsOfPe = std::map<std::pair<std::uint16_t, std::uint16_t>, SiteSummary>;
 
 common::PeStatistics statistics_of(int pe, const CallsOfPe& calls) {
     common::PeStatistics statistics{pe, {}};

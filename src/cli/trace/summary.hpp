@@ -43,9 +43,9 @@ struct PeTimes {
     }
 };
 
-struct CallSite {
+struct SiteSummary {
     std::uint64_t calls = 0, bytes = 0, ns = 0, longest_ns = 0, waiting_ns = 0;
-    void add(const CallSite& other);
+    void add(const SiteSummary& other);
 };
 
 using PePair = std::pair<int, int>;

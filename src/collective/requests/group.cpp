@@ -139,9 +139,9 @@ RequestPtr Group::start(Call call, double timeout_s, std::function<void()> finis
     return request;
 }
 
-RequestPtr Group::start_at(common::CallPlace place, Call call, double timeout_s) {
+RequestPtr Group::start_at(common::CallSite site, Call call, double timeout_s) {
     RequestPtr request = made(std::move(call), timeout_s);
-    request->place = std::move(place);
+    request->site = std::move(site);
     begin(request);
     if (!request->is_over()) call_thread();
     return request;
@@ -173,7 +173,7 @@ bool Group::move(Done& done) {
                     note_difference();
                     throw Error(ErrorCode::collective_mismatch, text);
                 }
-                unplaced_.store(mismatch_.lacks_site() ? head.get() : nullptr, std::memory_order_relaxed);
+                unsited_.store(mismatch_.lacks_site() ? head.get() : nullptr, std::memory_order_relaxed);
             }
             if (!Rounds::is_complete(*head)) break;
             const RequestPtr request = head;
@@ -209,7 +209,7 @@ void Group::fail(const RequestPtr& request, ErrorCode code, const std::string& t
     request->error = text;
     common::Recorder* const recorder = members_.membership().recorder;
     if (recorder != nullptr && request->event.event != nullptr) {  // a report names the line that started it
-        const std::string site(common::file_name(request->place.name()));
+        const std::string site(common::file_name(request->site.name()));
         recorder->set_delay(request->event, 0, 0, site.c_str());
     }
     request->set_status(Status::failed);
@@ -252,8 +252,8 @@ bool Group::wait(const RequestPtr& request, double seconds) {
         if (request->is_over()) break;
         if (moved) {
             idle = 0;
-        } else if (unplaced_.load(std::memory_order_relaxed) == request.get()) {
-            place(request);
+        } else if (unsited_.load(std::memory_order_relaxed) == request.get()) {
+            publish_site(request);
         } else if (++idle <= spins) {
             detail::cpu_pause();
         } else {

@@ -30,7 +30,7 @@ class Group final : public core::EndsWithJob {
     RequestPtr start(Call call, double timeout_s, std::function<void()> finish = {},
                      std::function<void(const Request&)> notify = {});
     /// Starts a collective of a team. Errors name its place in the program.
-    RequestPtr start_at(common::CallPlace place, Call call, double timeout_s);
+    RequestPtr start_at(common::CallSite site, Call call, double timeout_s);
     /// Carries out an operation in the calling thread: start, then wait, without a thread of the group.
     /// `interrupted` is called now and then during a long wait, and may throw.
     RequestPtr run(Call call, double timeout_s, const std::function<void()>& interrupted = {});
@@ -87,7 +87,7 @@ class Group final : public core::EndsWithJob {
     static void notify(Done& done);
     void note_failure(common::FailureNote::Kind kind, std::string text) const;
     void note_difference();
-    void place(const RequestPtr& request);
+    void publish_site(const RequestPtr& request);
     void check(Done& done);
     void check_member(int member, Done& done);
     const Request* waiter_for(int member);
@@ -112,7 +112,7 @@ class Group final : public core::EndsWithJob {
     Rounds rounds_;
     Messages messages_;
     Mismatch mismatch_{members_};
-    std::atomic<const Request*> unplaced_{nullptr};  ///< differs from others' calls; its place is asked for
+    std::atomic<const Request*> unsited_{nullptr};  ///< differs from others' calls; its place is asked for
     std::deque<RequestPtr> collectives_;
     ErrorCode broken_code_ = ErrorCode::system;
     std::string broken_;

@@ -85,11 +85,11 @@ void Group::note_difference() {
 
 /// Gives the place of this thread's call, for the report of a difference. Without the lock: the thread takes
 /// the GIL, whose holder may wait for the lock.
-void Group::place(const RequestPtr& request) {
+void Group::publish_site(const RequestPtr& request) {
     const std::string site = request->is_run ? common::site_of_thread() : std::string();
     const std::lock_guard lock(mutex_);
     if (rounds_.difference()) mismatch_.set_site(site, *rounds_.difference());
-    unplaced_.store(nullptr, std::memory_order_relaxed);
+    unsited_.store(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace atl::requests

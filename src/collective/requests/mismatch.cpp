@@ -59,9 +59,9 @@ bool Mismatch::are_known(const Forms& forms) const {
 }
 
 void Mismatch::set_site(const std::string& site, const Rounds::Difference& difference) {
-    if (is_placed_) return;
+    if (is_site_final_) return;
     publish(site_ = site, difference.mine.number);
-    is_placed_ = true;
+    is_site_final_ = true;
 }
 
 std::string Mismatch::calls_text(const Forms& forms, const std::string& who, bool is_short,
@@ -77,7 +77,7 @@ std::string Mismatch::calls_text(const Forms& forms, const std::string& who, boo
                  : is_usual ? ", where "
                             : ", ") +
                 who + common::pe_ranges(numbers) + " called " +
-                core::placed_text(one.call.text(), is_short ? std::string(common::file_name(site)) : site);
+                core::with_site(one.call.text(), is_short ? std::string(common::file_name(site)) : site);
         if (is_first) text += " as call " + std::to_string(one.call.number + 1) + members_.membership().group;
     }
     return text;
@@ -95,9 +95,9 @@ std::string Mismatch::text(const Rounds::Difference& difference, const Request& 
     if (until_ns_ == 0) {
         until_ns_ = common::now_ns() + patience_ns;
         // In a group only the thread that waits in its call knows the place.
-        if (is_team || !request.is_run) set_site(is_team ? request.place.name() : std::string(), difference);
+        if (is_team || !request.is_run) set_site(is_team ? request.site.name() : std::string(), difference);
     }
-    const bool is_known = is_placed_ && (is_team ? is_sited(member, theirs) : are_known(forms));
+    const bool is_known = is_site_final_ && (is_team ? is_sited(member, theirs) : are_known(forms));
     if (!is_known && common::now_ns() < until_ns_) return {};
     if (!is_team) return text_of_group(shown_forms(difference, forms, members_.rank()));
     const auto call_of = [&](int of, const Announcement& call, std::string site) {

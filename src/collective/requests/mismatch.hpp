@@ -20,7 +20,7 @@ class Mismatch {
     std::string text(const Rounds::Difference& difference, const Request& request,
                      const std::vector<Rounds::Form>& forms);
     /// True if `text` waits for the place of this member's call, of which `set_site` tells it.
-    bool lacks_site() const { return until_ns_ != 0 && !is_placed_; }
+    bool lacks_site() const { return until_ns_ != 0 && !is_site_final_; }
     void set_site(const std::string& site, const Rounds::Difference& difference);
     /// The sentence for a launcher, by numbers of PEs: "PE 1 called barrier at x.py:9 as call 6 of group 0,
     /// where …".
@@ -38,7 +38,7 @@ class Mismatch {
     Members& members_;
     std::string site_;
     std::uint64_t until_ns_ = 0;  ///< 0: not begun
-    bool is_placed_ = false;      ///< `site_` is known, or will not be
+    bool is_site_final_ = false;  ///< `site_` is known, or will not be
 };
 
 }  // namespace atl::requests

@@ -25,7 +25,7 @@ std::string text_of(const Request& request, const std::string& of) {
     const std::uint64_t words[common::event_words] = {0, 0, 0, static_cast<std::uint64_t>(request.call.op)};
     std::string text = common::called_name(common::operation_number(team_name_of(request.call.kind)), words) +
                        ", non-blocking call " + std::to_string(request.number + 1) + of;
-    const std::string site = request.place.name();
+    const std::string site = request.site.name();
     return site.empty() ? text : text.append(", started at ").append(common::file_name(site));
 }
 

@@ -26,7 +26,8 @@ void look_for_standstill(const bootstrap::Seat* seat) {
 void ShownWait::show() {
     look_for_standstill(group_.members().membership().seat.get());
     if (!wait_.claim()) return;
-    if (has_site_ && !std::exchange(is_placed_, true)) site_ = common::file_name(common::site_of_thread());
+    if (has_site_ && !std::exchange(is_site_final_, true))
+        site_ = common::file_name(common::site_of_thread());
     const Membership& of = group_.members().membership();
     const Group::Snapshot snapshot = group_.snapshot_of(*request_);
     common::WaitCopy values;

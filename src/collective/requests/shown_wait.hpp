@@ -30,7 +30,7 @@ class ShownWait {
     const std::uint64_t since_ns_;
     std::string site_;
     const bool has_site_;
-    bool is_placed_ = false;
+    bool is_site_final_ = false;
     bootstrap::Seat::Wait wait_;
 };
 

@@ -64,7 +64,7 @@ struct Requests::State {
             measure(detail::Measured::Kind::call, team_name_of(call.kind), bytes_of(call));
         if (of.job().compares_dtypes()) call.elements = of.elements;
         latest =
-            group->start_at(common::CallPlace::here(), std::move(call), of.job().settings().wait_timeout_s);
+            group->start_at(common::CallSite::here(), std::move(call), of.job().settings().wait_timeout_s);
         started.push_back(latest);
     }
     void fold(Kind kind, DType type, ReduceOp op, int root, std::vector<Span> in, std::vector<Span> out) {
@@ -113,7 +113,7 @@ struct Requests::State {
         event.team = team.state().meetings().recorded.team();
         event.call = request.number + 1;
         event.bytes = bytes_of(request.call);
-        event.site = log.number_of_site(request.place.text);
+        event.site = log.number_of_site(request.site.text);
         event.began = request.began_ticks;
         event.ended = request.ended_ticks;
         log.add(event);

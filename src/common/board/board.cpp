@@ -310,7 +310,7 @@ std::vector<CallSeen> calls_of(const PeEvents& events) {
 /// Gives a wait the name by which the program called the operation: "sum_reduce" for "reduce".
 void name_wait(PeDoing& one) {
     const std::string_view site = one.wait.site;
-    // Within a call of a larger operation it is not the program's own; see placed_text.
+    // Within a call of a larger operation it is not the program's own; see with_site.
     const bool is_inner = site.ends_with(')') && site.find("+0x") == std::string_view::npos;
     if (!one.waits || one.wait.call == 0 || is_inner) return;
     const std::string before = one.wait.operation;

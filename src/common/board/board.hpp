@@ -320,7 +320,7 @@ class BoardView {
                                                         static_cast<std::size_t>(pe));
     }
     /// The log of a PE's kernels. Only on boards with `log_events`. Whole pages.
-    KernelLog kernel_log(int pe, KernelPlace processor) const {
+    KernelLog kernel_log(int pe, Processor processor) const {
         const std::uint64_t most = header_->log_events;
         const std::size_t number =
             static_cast<std::size_t>(pe) * kernel_log_kinds + static_cast<std::size_t>(processor);

@@ -143,24 +143,24 @@ std::string call_site_of(const CallFrames& frames) {
     return site_in({frames.addresses.data(), static_cast<std::size_t>(frames.count)});
 }
 
-CallPlace CallPlace::here() {
-    CallPlace place;
+CallSite CallSite::here() {
+    CallSite site;
     if (wait_hooks().call_site)
-        place.text = wait_hooks().call_site(nullptr);
+        site.text = wait_hooks().call_site(nullptr);
     else
-        place.frames = CallFrames::here();
-    return place;
+        site.frames = CallFrames::here();
+    return site;
 }
 
-CallPlace CallPlace::in_program() {
-    CallPlace place = here();
-    const std::span all(place.frames.addresses.data(), static_cast<std::size_t>(place.frames.count));
+CallSite CallSite::in_program() {
+    CallSite site = here();
+    const std::span all(site.frames.addresses.data(), static_cast<std::size_t>(site.frames.count));
     const auto first = std::find_if(all.begin(), all.end(), [](const void* frame) {
         Dl_info info{};
         return ::dladdr(frame, &info) != 0 && info.dli_fname && !is_ours(info);
     });
-    place.frames.count = static_cast<int>(std::copy(first, all.end(), all.begin()) - all.begin());
-    return place;
+    site.frames.count = static_cast<int>(std::copy(first, all.end(), all.begin()) - all.begin());
+    return site;
 }
 
 }  // namespace atl::common

@@ -30,9 +30,9 @@ struct CallPlace {
     std::string text;   ///< source line in a language front, which names it at once
     CallFrames frames;  ///< frames of C and C++
 
-    static CallPlace here();
+    static CallSite here();
     /// The same, without the library's own frames.
-    static CallPlace in_program();
+    static CallSite in_program();
     /// The same text as `call_site` returns. Slow.
     std::string name() const { return text.empty() ? call_site_of(frames) : text; }
 };

@@ -275,14 +275,14 @@ template <class Row> void Unit::each(const Row& row) {
 }
 
 /// The place that a row of the table gives, until the next row.
-struct Place {
+struct SourceLocation {
     std::uint64_t file = 0, line = 0;
 };
 
-std::string text_of(const Unit& unit, const Place& place) {
-    const std::string_view name = unit.source(place.file).name;
-    if (name.empty() || place.line == 0) return {};
-    return std::string(file_name(name)) + ":" + std::to_string(place.line);
+std::string text_of(const Unit& unit, const SourceLocation& location) {
+    const std::string_view name = unit.source(location.file).name;
+    if (name.empty() || location.line == 0) return {};
+    return std::string(file_name(name)) + ":" + std::to_string(location.line);
 }
 
 }  // namespace
@@ -304,7 +304,7 @@ SourceLine source_line(const char* path, std::uint64_t offset, std::uint64_t fun
         // Sequences that the linker dropped begin at address 0.
         std::uint64_t begin = 0, previous = 0;
         bool within = false, exact = false;
-        Place usable;
+        SourceLocation usable;
         unit.each([&](std::uint64_t address, std::uint64_t row_file, std::uint64_t line, bool ends) {
             if (!within) begin = previous = address;
             if (begin != 0 && previous <= wanted && wanted < address && found.text.empty())

@@ -129,7 +129,7 @@ std::uint16_t EventLog::number_of_site(const std::string& site) {
 }
 
 std::uint16_t EventLog::site_number() noexcept try {
-    return number_of_site(CallPlace::here().name());
+    return number_of_site(CallSite::here().name());
 } catch (...) {  // no memory is left
     return 0;
 }

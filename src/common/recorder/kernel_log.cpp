@@ -28,7 +28,7 @@ std::string name_of(const TraceRecord& record) {
     return {name, ::strnlen(name, sizeof name)};
 }
 
-KernelEvent event_of(const TraceRecord& record, KernelPlace processor) {
+KernelEvent event_of(const TraceRecord& record, Processor processor) {
     KernelEvent event;
     event.began = record.began;
     event.ended = std::max(record.began, record.ended);
@@ -51,7 +51,7 @@ KernelEvent event_of(const TraceRecord& record, KernelPlace processor) {
 
 }  // namespace
 
-KernelLogCopy KernelLog::read(KernelPlace processor) const {
+KernelLogCopy KernelLog::read(Processor processor) const {
     KernelLogCopy copy;
     const TraceLog& log = header();
     const std::uint64_t next = __atomic_load_n(&log.sink.next, __ATOMIC_ACQUIRE);
@@ -61,9 +61,7 @@ KernelLogCopy KernelLog::read(KernelPlace processor) const {
     copy.clock_error_ns = std::max(log.first.error_ns, log.last.error_ns);
     const TickScale scale = scale_of(log);
     // A GPU counts in memory of its own, so the number of its records is unknown if the PE was killed.
-    const std::uint64_t last = processor == KernelPlace::cpu ? std::min(next, most_)
-                               : log.gpu != 0                ? most_
-                                                             : 0;
+    const std::uint64_t last = processor == Processor::cpu ? std::min(next, most_) : log.gpu != 0 ? most_ : 0;
     for (std::uint64_t i = 0; i < last; ++i) {
         const TraceRecord& record = records()[i];
         const bool is_written = __atomic_load_n(&record.ended, __ATOMIC_ACQUIRE) != 0 && record.began != 0;

@@ -12,7 +12,7 @@
 namespace atl::common {
 
 /// The processor of a log's kernels.
-enum class KernelPlace : std::uint8_t { cpu, gpu };
+enum class Processor : std::uint8_t { cpu, gpu };
 inline constexpr std::size_t kernel_log_kinds = 2;
 
 /// An event of a kernel. Times are of CLOCK_MONOTONIC.
@@ -24,7 +24,7 @@ struct KernelEvent {
     std::int32_t peer = -1;
     std::uint32_t block = 0, thread = 0;
     std::uint64_t grid = 0;
-    KernelPlace processor = KernelPlace::cpu;
+    Processor processor = Processor::cpu;
 };
 
 /// A copy of a log.
@@ -59,7 +59,7 @@ class KernelLog {
         return whole_pages(sizeof(device::TraceLog) + sizeof(device::TraceRecord) * most);
     }
     /// Any process of the host may call it at any moment.
-    KernelLogCopy read(KernelPlace processor) const;
+    KernelLogCopy read(Processor processor) const;
 
   private:
     void* memory_;

@@ -4,7 +4,7 @@ namespace atl::common {
 
 namespace {
 
-thread_local ThreadPlace this_thread;
+thread_local ThreadMeasurement this_thread;
 
 void grow(std::atomic<std::uint64_t>& counter, std::uint64_t by, bool is_alone) noexcept {
     if (is_alone)
@@ -51,35 +51,35 @@ void Meter::add(const Ended& call) noexcept {
     if (counters.longest.load(std::memory_order_relaxed) < call.ticks) raise_to(counters.longest, call.ticks);
 }
 
-void Meter::log_call(LoggedEvent event, const Ended& call, ThreadPlace& place) const noexcept {
+void Meter::log_call(LoggedEvent event, const Ended& call, ThreadMeasurement& measurement) const noexcept {
     event.operation = call.operation;
     event.bytes = call.bytes;
     event.ended = event.began + call.ticks;
     event.waiting = call.waiting;
     if (call.ticks >= log_->site_ticks()) event.site = log_->site_number();
-    if (place.writer == nullptr) place.writer = &EventLog::writer();
-    log_->add(event, *place.writer);
+    if (measurement.writer == nullptr) measurement.writer = &EventLog::writer();
+    log_->add(event, *measurement.writer);
 }
 
-ThreadPlace* Meter::enter() noexcept {
-    ThreadPlace& place = this_thread;
-    if (place.within_call) return nullptr;
-    place.within_call = true;
-    return &place;
+ThreadMeasurement* Meter::enter() noexcept {
+    ThreadMeasurement& measurement = this_thread;
+    if (measurement.within_call) return nullptr;
+    measurement.within_call = true;
+    return &measurement;
 }
 
 bool Meter::begin_wait() const noexcept {
-    ThreadPlace& place = this_thread;
-    if (place.within_wait) return false;
-    place.within_wait = true;
-    place.wait_began = now();
+    ThreadMeasurement& measurement = this_thread;
+    if (measurement.within_wait) return false;
+    measurement.within_wait = true;
+    measurement.wait_began = now();
     return true;
 }
 
 void Meter::end_wait() const noexcept {
-    ThreadPlace& place = this_thread;
-    place.within_wait = false;
-    place.waited += now() - place.wait_began;
+    ThreadMeasurement& measurement = this_thread;
+    measurement.within_wait = false;
+    measurement.waited += now() - measurement.wait_began;
 }
 
 }  // namespace atl::common

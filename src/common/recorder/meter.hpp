@@ -31,7 +31,7 @@ struct alignas(64) PeCounters {
 
 /// A thread's place among measured calls and waits. A call keeps it, since a look-up in thread-local storage
 /// of a shared library is a call.
-struct ThreadPlace {
+struct ThreadMeasurement {
     bool within_call = false, within_wait = false;
     std::uint64_t waited = 0;  ///< ticks of its waits so far
     std::uint64_t wait_began = 0;
@@ -65,12 +65,12 @@ class Meter {
     };
     void add(const Ended& call) noexcept;
     /// Logs a call with its times, and its place in the program if it took long. Only with a log.
-    void log_call(LoggedEvent event, const Ended& call, ThreadPlace& place) const noexcept;
+    void log_call(LoggedEvent event, const Ended& call, ThreadMeasurement& measurement) const noexcept;
 
     /// Marks this thread as within a measured call, until leave(). Null if it is within one already: only
     /// the outermost call counts.
-    static ThreadPlace* enter() noexcept;
-    static void leave(ThreadPlace& place) noexcept { place.within_call = false; }
+    static ThreadMeasurement* enter() noexcept;
+    static void leave(ThreadMeasurement& measurement) noexcept { measurement.within_call = false; }
 
     /// Begins a wait of this thread. Returns false if the thread is within a wait already.
     bool begin_wait() const noexcept;

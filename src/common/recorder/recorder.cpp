@@ -9,9 +9,9 @@
 namespace atl::common {
 
 void Recorder::note(EventKind kind, std::uint64_t a, std::uint64_t b) noexcept {
-    const Place place = begin(kind, 0, 0, 0);
-    set_arguments(place, a, b, 0, 0);
-    set_state(place, EventState::ended);
+    const Entry entry = begin(kind, 0, 0, 0);
+    set_arguments(entry, a, b, 0, 0);
+    set_state(entry, EventState::ended);
     if (log == nullptr) return;
     LoggedEvent event;
     event.kind = kind;
@@ -26,14 +26,14 @@ void Recorder::note(EventKind kind, std::uint64_t a, std::uint64_t b) noexcept {
     log->add(event);
 }
 
-void Recorder::set_delay(const Place& place, std::uint64_t began_ns, std::uint64_t ended_ns,
+void Recorder::set_delay(const Entry& entry, std::uint64_t began_ns, std::uint64_t ended_ns,
                          const char* site) noexcept {
-    if (!place.is_kept()) return;
+    if (!entry.is_kept()) return;
     EventRing& ring =
-        place.event >= memory_.own.events && place.event < memory_.own.events + EventRing::length
+        entry.event >= memory_.own.events && entry.event < memory_.own.events + EventRing::length
             ? memory_.own
             : memory_.others;
-    EventDelay& delay = ring.delays[place.event - ring.events];
+    EventDelay& delay = ring.delays[entry.event - ring.events];
     delay.number.store(0, std::memory_order_release);
     delay.began_ns.store(began_ns, std::memory_order_release);
     delay.ended_ns.store(ended_ns, std::memory_order_relaxed);
@@ -41,7 +41,7 @@ void Recorder::set_delay(const Place& place, std::uint64_t began_ns, std::uint64
     for (; i + 1 < site_bytes && site[i] != '\0'; ++i)
         delay.site[i].store(site[i], std::memory_order_relaxed);
     delay.site[i].store('\0', std::memory_order_relaxed);
-    delay.number.store(place.number, std::memory_order_release);
+    delay.number.store(entry.number, std::memory_order_release);
 }
 
 Recorder::Call Recorder::current_call() const noexcept {
@@ -70,7 +70,7 @@ std::uint64_t Recorder::last_number(const EventRing& ring) noexcept {
     return last;
 }
 
-Recorder::Place Recorder::begin_of_other(EventKind kind, std::uint16_t operation, std::uint32_t team,
+Recorder::Entry Recorder::begin_of_other(EventKind kind, std::uint16_t operation, std::uint32_t team,
                                          std::uint32_t call, int peer) noexcept {
     const std::uint64_t n = memory_.next_of_others.fetch_add(1, std::memory_order_relaxed) + 1;
     return write(memory_.others.events[n % EventRing::length], n,

@@ -114,14 +114,14 @@ class Recorder {
     Recorder& operator=(const Recorder&) = delete;
 
     /// An event that its owner may still change: its place, and its number there.
-    struct Place {
+    struct Entry {
         Event* event = nullptr;
         std::uint64_t number = 0;
         /// False once newer events have replaced it.
         bool is_kept() const { return event->number.load(std::memory_order_relaxed) == number; }
     };
 
-    [[gnu::always_inline]] Place begin(EventKind kind, std::uint16_t operation, std::uint32_t team,
+    [[gnu::always_inline]] Entry begin(EventKind kind, std::uint16_t operation, std::uint32_t team,
                                        std::uint32_t call, int peer = -1) noexcept {
         if (owner_ != __builtin_thread_pointer()) [[unlikely]]
             return begin_of_other(kind, operation, team, call, peer);
@@ -131,42 +131,42 @@ class Recorder {
                      static_cast<std::uint64_t>(call) | static_cast<std::uint64_t>(peer + 1) << 32);
     }
     /// Marks the call of this thread in which waits take place.
-    [[gnu::always_inline]] Place begin_call(std::uint16_t operation, std::uint32_t team,
+    [[gnu::always_inline]] Entry begin_call(std::uint16_t operation, std::uint32_t team,
                                             std::uint32_t call) noexcept {
-        const Place place = begin(EventKind::collective, operation, team, call);
+        const Entry entry = begin(EventKind::collective, operation, team, call);
         if (owner_ == __builtin_thread_pointer()) [[likely]]
-            call_ = place;
-        return place;
+            call_ = entry;
+        return entry;
     }
     /// Adds the arguments of a call, once.
-    [[gnu::always_inline]] static void set_arguments(const Place& place, std::uint64_t a, std::uint64_t b,
+    [[gnu::always_inline]] static void set_arguments(const Entry& entry, std::uint64_t a, std::uint64_t b,
                                                      std::uint64_t c, std::uint64_t d) noexcept {
-        Event& event = *place.event;
+        Event& event = *entry.event;
         const auto state = event.what.load(std::memory_order_relaxed) >> 8 & 0xff;
-        if (!place.is_kept() || state != static_cast<std::uint64_t>(EventState::begun)) [[unlikely]]
+        if (!entry.is_kept() || state != static_cast<std::uint64_t>(EventState::begun)) [[unlikely]]
             return;
         event.words[0].store(a, std::memory_order_relaxed);
         event.words[1].store(b, std::memory_order_relaxed);
         event.words[2].store(c, std::memory_order_relaxed);
         event.words[3].store(d, std::memory_order_relaxed);
-        set_state(place, EventState::met);
+        set_state(entry, EventState::met);
     }
-    [[gnu::always_inline]] static void set_state(const Place& place, EventState state) noexcept {
-        if (!place.is_kept()) [[unlikely]]
+    [[gnu::always_inline]] static void set_state(const Entry& entry, EventState state) noexcept {
+        if (!entry.is_kept()) [[unlikely]]
             return;
-        place.event->what.store(Event::with_state(place.event->what.load(std::memory_order_relaxed), state),
+        entry.event->what.store(Event::with_state(entry.event->what.load(std::memory_order_relaxed), state),
                                 std::memory_order_release);
     }
     /// Changes the PE that a wait waits for.
-    static void set_peer(const Place& place, int peer) noexcept {
-        if (!place.is_kept()) return;
-        const auto call = static_cast<std::uint32_t>(place.event->call.load(std::memory_order_relaxed));
-        place.event->call.store(call | static_cast<std::uint64_t>(peer + 1) << 32, std::memory_order_relaxed);
+    static void set_peer(const Entry& entry, int peer) noexcept {
+        if (!entry.is_kept()) return;
+        const auto call = static_cast<std::uint32_t>(entry.event->call.load(std::memory_order_relaxed));
+        entry.event->call.store(call | static_cast<std::uint64_t>(peer + 1) << 32, std::memory_order_relaxed);
     }
     /// A complete event.
     void note(EventKind kind, std::uint64_t a = 0, std::uint64_t b = 0) noexcept;
     /// Writes the second line of a wait's event.
-    void set_delay(const Place& place, std::uint64_t began_ns, std::uint64_t ended_ns,
+    void set_delay(const Entry& entry, std::uint64_t began_ns, std::uint64_t ended_ns,
                    const char* site) noexcept;
 
     /// The current call of this thread, for threads that have begun one; else zeros.
@@ -190,13 +190,13 @@ class Recorder {
     }
 
     /// The event of the wait that the job board shows. Written by the waiting thread.
-    Place shown_wait;
+    Entry shown_wait;
 
   private:
     static std::uint64_t last_number(const EventRing& ring) noexcept;
-    Place begin_of_other(EventKind kind, std::uint16_t operation, std::uint32_t team, std::uint32_t call,
+    Entry begin_of_other(EventKind kind, std::uint16_t operation, std::uint32_t team, std::uint32_t call,
                          int peer) noexcept;
-    [[gnu::always_inline]] static Place write(Event& event, std::uint64_t n, std::uint64_t what,
+    [[gnu::always_inline]] static Entry write(Event& event, std::uint64_t n, std::uint64_t what,
                                               std::uint64_t call) noexcept {
         event.number.store(2 * n - 1, std::memory_order_release);
         event.what.store(what, std::memory_order_release);
@@ -208,7 +208,7 @@ class Recorder {
     PeEvents& memory_;
     const void* const owner_;
     std::uint64_t next_;
-    Place call_;
+    Entry call_;
 };
 
 }  // namespace atl::common

@@ -36,17 +36,17 @@ bool UpdateSites::is_due() noexcept {
 
 std::uint64_t UpdateSites::number_here() noexcept try {
     if (!is_due()) return 0;
-    const CallPlace place = CallPlace::in_program();
+    const CallSite site = CallSite::in_program();
     std::uint64_t wanted[words] = {};
-    const bool is_text = !place.text.empty();
+    const bool is_text = !site.text.empty();
     if (is_text) {
-        const std::string_view text = file_name(place.text.c_str());
+        const std::string_view text = file_name(site.text.c_str());
         const std::size_t length = std::min(text.size(), sizeof wanted - 1);
         std::memcpy(wanted, text.data() + (text.size() - length), length);
     } else {
-        const auto n = std::min(static_cast<std::size_t>(place.frames.count), words);
+        const auto n = std::min(static_cast<std::size_t>(site.frames.count), words);
         for (std::size_t i = 0; i < n; ++i)
-            wanted[i] = reinterpret_cast<std::uintptr_t>(place.frames.addresses[i]);
+            wanted[i] = reinterpret_cast<std::uintptr_t>(site.frames.addresses[i]);
     }
     return wanted[0] == 0 ? 0 : number_of(wanted, is_text);
 } catch (...) {

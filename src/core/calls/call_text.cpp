@@ -199,7 +199,7 @@ namespace {
 constexpr std::string_view site_begin = " at ", inner_begin = " (its ";
 }  // namespace
 
-std::string placed_text(const std::string& call, std::string_view site) {
+std::string with_site(const std::string& call, std::string_view site) {
     if (site.empty()) return call;
     const std::size_t open = site.rfind(" (");
     // Sites of C and C++ have a function and an offset.
@@ -211,7 +211,7 @@ std::string placed_text(const std::string& call, std::string_view site) {
            std::string(inner_begin) + call + ")";
 }
 
-std::pair<std::string, std::string> split_placed(std::string_view text) {
+std::pair<std::string, std::string> split_site(std::string_view text) {
     const std::size_t inner = text.find(inner_begin);
     const std::string_view outer = text.substr(0, inner);
     const std::size_t at = outer.rfind(site_begin);
@@ -228,7 +228,7 @@ std::string mismatch_text(const std::string& team, const CallOf& one, const Call
         if (!is_record(call.record))
             return pe + " was in a collective that moves data (ATOLL_CHECK=all names it)" +
                    (call.site.empty() ? "" : std::string(site_begin) + call.site);
-        return pe + " called " + placed_text(call_text(call.record), call.site);
+        return pe + " called " + with_site(call_text(call.record), call.site);
     };
     return called_differently(team) + text(one) + ", " + text(other) +
            difference_text(one.record, other.record) +

@@ -35,9 +35,9 @@ inline constexpr std::string_view calls_differ = ": the calls differ";
 
 /// "barrier at x.py:12". A site of a call that makes calls of its own names it first: "exchange_halo at
 /// heat.py:12 (its barrier)". `call` may have arguments.
-std::string placed_text(const std::string& call, std::string_view site);
+std::string with_site(const std::string& call, std::string_view site);
 /// The call and the site of a placed text.
-std::pair<std::string, std::string> split_placed(std::string_view text);
+std::pair<std::string, std::string> split_site(std::string_view text);
 
 /// A member's call, and its place in the program: "program.py:12", or empty.
 struct CallOf {

@@ -50,18 +50,18 @@ class RecordedCalls {
 
   private:
     [[gnu::cold]] void begin_measure(std::uint16_t operation) noexcept {
-        place_ = common::Meter::enter();
-        if (place_ == nullptr) return;
-        measured_ = {operation, 0, 0, place_->waited, 1};
+        measurement_ = common::Meter::enter();
+        if (measurement_ == nullptr) return;
+        measured_ = {operation, 0, 0, measurement_->waited, 1};
         began_ = meter_->now();
     }
     [[gnu::cold]] void add_bytes(std::uint16_t operation, std::uint64_t first_argument) noexcept {
         if (common::is_sized(operation)) measured_.bytes = first_argument;
     }
     [[gnu::cold]] void end_measure() noexcept {
-        if (place_ == nullptr) return;
+        if (measurement_ == nullptr) return;
         measured_.ticks = meter_->now() - began_;
-        measured_.waiting = place_->waited - measured_.waiting;
+        measured_.waiting = measurement_->waited - measured_.waiting;
         meter_->add(measured_);
         if (meter_->log() != nullptr) {
             common::LoggedEvent event;
@@ -69,14 +69,14 @@ class RecordedCalls {
             event.team = team_;
             event.call = count_;
             event.began = began_;
-            meter_->log_call(event, measured_, *place_);
+            meter_->log_call(event, measured_, *measurement_);
         }
-        common::Meter::leave(*place_);
+        common::Meter::leave(*measurement_);
     }
 
     common::Recorder* recorder_;     ///< null: calls are not recorded
     common::Meter* meter_;           ///< null: they are not measured
-    common::Recorder::Place event_;  ///< the current call's, or the last one's
+    common::Recorder::Entry event_;  ///< the current call's, or the last one's
     std::uint32_t team_;
     std::uint32_t count_ = 0;
     common::ThreadPlace* place_ =

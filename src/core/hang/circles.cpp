@@ -116,7 +116,7 @@ std::optional<Cause> left_out_by_most(const WaitGraph& graph, int absent, const 
     });
     if (!is_one_call || call.team_id == graph.of(absent).wait.team_id) return std::nullopt;
     const auto text = [&](int pe) {
-        return placed_text(graph.of(pe).wait.operation + team_text(graph, pe, path), graph.of(pe).wait.site);
+        return with_site(graph.of(pe).wait.operation + team_text(graph, pe, path), graph.of(pe).wait.site);
     };
     return Cause{pe_text({absent}) + " waits in " + text(absent) + ", and " + pe_text(waiters) +
                      verb(waiters, " waits", " wait") + " for it in " + text(waiters[0]),
@@ -134,7 +134,7 @@ std::optional<Cause> left_out(const WaitGraph& graph, const std::vector<int>& pa
     if (auto cause = left_out_by_most(graph, other, {path[0], path[1]})) return cause;
     const std::vector<int> waiters = waiters_beside(graph, other);
     const auto text = [&](int pe) {
-        return placed_text(graph.of(pe).wait.operation + team_text(graph, pe, path), graph.of(pe).wait.site);
+        return with_site(graph.of(pe).wait.operation + team_text(graph, pe, path), graph.of(pe).wait.site);
     };
     return Cause{pe_text({absent}) + " waits in " + text(absent) + ", and " + pe_text(waiters) +
                      verb(waiters, " waits", " wait") + " for it in " + text(other),
@@ -291,7 +291,7 @@ std::string circle_text(const WaitGraph& graph, const std::vector<int>& path) {
         const auto& wait = graph.of(path[i]).wait;
         text += std::string(i == 0 ? " " : ", ") + "PE " + std::to_string(path[i]) + " for PE " +
                 std::to_string(path[(i + 1) % path.size()]) + " in " +
-                placed_text(wait.operation + team_text(graph, path[i], path), wait.site) +
+                with_site(wait.operation + team_text(graph, path[i], path), wait.site) +
                 details_of(graph, path[i]);
     }
     return text + (shown < path.size() ? ", …" : "");

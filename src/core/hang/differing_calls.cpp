@@ -34,8 +34,8 @@ std::string called_text(const WaitGraph& graph, int pe, const CallSeen& seen) {
     const CallRecord record = call_record(name.c_str(), a[0], a[1], a[2], a[3]);
     const bool waits_there =
         graph.of(pe).waits && graph.of(pe).wait.team_id == seen.team && graph.of(pe).wait.call == seen.call;
-    return "called " + placed_text(is_known && is_record(record) ? call_text(record) : name,
-                                   waits_there ? graph.of(pe).wait.site : "");
+    return "called " + with_site(is_known && is_record(record) ? call_text(record) : name,
+                                 waits_there ? graph.of(pe).wait.site : "");
 }
 
 /// PEs that made the same call.
@@ -88,23 +88,23 @@ std::string calls_text(const WaitGraph& graph, const std::vector<CallsAlike>& gr
 /// Members of a team that made different calls with the same number.
 std::optional<Cause> differing_calls(const WaitGraph& graph) {
     std::vector<CallsAlike> first;
-    const common::WaitCopy* place = nullptr;
+    const common::WaitCopy* earliest = nullptr;
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen;  // team and call
     for (const int pe : graph.waiting()) {
         const auto& wait = graph.of(pe).wait;
         if (wait.call == 0 || !seen.insert({wait.team_id, wait.call}).second ||
-            (place != nullptr && wait.call >= place->call))
+            (earliest != nullptr && wait.call >= earliest->call))
             continue;
         std::vector<CallsAlike> groups = groups_of(graph, wait.team_id, wait.call);
         if (groups.size() < 2) continue;
         first = std::move(groups);
-        place = &wait;
+        earliest = &wait;
     }
-    if (place == nullptr) return std::nullopt;
+    if (earliest == nullptr) return std::nullopt;
     std::vector<int> others;
     for (auto one = first.begin(); one + 1 != first.end(); ++one)
         others.insert(others.end(), one->pes.begin(), one->pes.end());
-    return Cause{calls_text(graph, first, *place), others};
+    return Cause{calls_text(graph, first, *earliest), others};
 }
 
 }  // namespace atl::core

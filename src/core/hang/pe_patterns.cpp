@@ -132,7 +132,7 @@ WordUpdates went_on(const Known& known, const std::vector<Update>& updates) {
         !its.waits || its.wait.missing[0] < 0)
         return {};
     return fault(other, text_of(last->seen, "the awaited word") + ", and waits in " +
-                            placed_text(its.wait.operation, its.wait.site));
+                            with_site(its.wait.operation, its.wait.site));
 }
 
 std::optional<WordUpdates> set_back(const Known& known, const std::vector<Update>& updates) {

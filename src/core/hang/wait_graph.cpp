@@ -51,7 +51,7 @@ std::vector<int> WaitGraph::waiting_for(int pe) const {
     return found;
 }
 
-std::string WaitGraph::call_at(int pe) const { return placed_text(of(pe).wait.operation, of(pe).wait.site); }
+std::string WaitGraph::call_at(int pe) const { return with_site(of(pe).wait.operation, of(pe).wait.site); }
 
 std::string WaitGraph::waiters_text(const std::vector<int>& pes, const std::vector<int>& awaited) const {
     std::set<std::string> calls;

@@ -158,7 +158,7 @@ void JobState::make_world() {
     memory.doubled = TeamMemory::is_doubled(*this, parts);
     if (parts.leads(pe_)) arena_.take_first(TeamMemory::allocation_bytes(*this, parts));
     kernels_.host_watch = upper_.host_watch(*this);
-    if (board().header().traces_kernels()) board().kernel_log(pe_, common::KernelPlace::cpu).open_for_cpu();
+    if (board().header().traces_kernels()) board().kernel_log(pe_, common::Processor::cpu).open_for_cpu();
     teams_.set_world(Team(std::make_shared<TeamState>(*this, 0, std::move(everybody), pe_, memory)));
     world_state().kernels.place = kernel_place;
 }

@@ -44,9 +44,9 @@ constexpr std::size_t timed_bytes = 16384;
 void Measured::begin(core::JobState& job, Kind kind, const char* operation, std::size_t bytes,
                      int world_pe) noexcept {
     common::Meter* meter = job.meter.get();
-    common::ThreadPlace* place = meter != nullptr ? common::Meter::enter() : nullptr;
-    if (place == nullptr) return;
-    place_ = place;
+    common::ThreadMeasurement* measurement = meter != nullptr ? common::Meter::enter() : nullptr;
+    if (measurement == nullptr) return;
+    measurement_ = measurement;
     meter_ = meter;
     job_ = &job;
     kind_ = kind;
@@ -57,7 +57,7 @@ void Measured::begin(core::JobState& job, Kind kind, const char* operation, std:
     began_ = waited_ = 0;
     weight_ = 1;
     peer_ = world_pe;
-    if (kind != Kind::move && meter->log() != nullptr) place->exceptions = std::uncaught_exceptions();
+    if (kind != Kind::move && meter->log() != nullptr) measurement->exceptions = std::uncaught_exceptions();
     operation_ = number_of(operation);
     if (kind == Kind::move && bytes < timed_bytes && meter->log() == nullptr)
         weight_ = meter->weight_of_next(operation_);
@@ -65,7 +65,7 @@ void Measured::begin(core::JobState& job, Kind kind, const char* operation, std:
     // enter.
     if (kind == Kind::wait) job.waits().enter();
     if (weight_ == 0) return;
-    waited_ = place->waited;
+    waited_ = measurement->waited;
     began_ = meter->now();
 }
 
@@ -73,13 +73,13 @@ void Measured::end() noexcept {
     common::Meter::Ended call{operation_, bytes_, 0, 0, weight_};
     if (weight_ != 0) {
         call.ticks = meter_->now() - began_;
-        call.waiting = kind_ == Kind::wait ? call.ticks : place_->waited - waited_;
+        call.waiting = kind_ == Kind::wait ? call.ticks : measurement_->waited - waited_;
     }
     meter_->add(call);
     if (meter_->log() != nullptr) {
         common::LoggedEvent event;
         event.kind = common::EventKind::move;
-        if (kind_ != Kind::move && std::uncaught_exceptions() > place_->exceptions)
+        if (kind_ != Kind::move && std::uncaught_exceptions() > measurement_->exceptions)
             event.state = common::EventState::failed;
         event.peer = peer_;
         event.team = team_;
@@ -87,7 +87,7 @@ void Measured::end() noexcept {
         event.began = began_;
         event.offset = object_ != nullptr ? logged_offset(*job_, object_) : 0;
         event.value = value_;
-        meter_->log_call(event, call, *place_);
+        meter_->log_call(event, call, *measurement_);
     }
     common::Meter::leave(*place_);
     if (kind_ == Kind::wait) job_->waits().leave();  // the last use of the job

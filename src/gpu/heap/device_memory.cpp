@@ -152,8 +152,7 @@ void DeviceMemory::open_control() {
 void DeviceMemory::open_trace() {
     if (!job_.board.header().traces_kernels()) return;
     try {
-        trace_ =
-            std::make_unique<KernelTrace>(*gpu_, job_.board.kernel_log(job_.pe, common::KernelPlace::gpu));
+        trace_ = std::make_unique<KernelTrace>(*gpu_, job_.board.kernel_log(job_.pe, common::Processor::gpu));
     } catch (const Error& error) {
         common::say("PE " + std::to_string(job_.pe) + " does not trace its GPU's kernels: " + error.what());
     }

@@ -49,7 +49,7 @@ static_assert(offsetof(device::Control, trace) % 16 == 0, "Triton compiles one k
 device::TraceSink* trace_of(core::JobState& job, Memory memory) {
     if (!job.board().header().traces_kernels()) return nullptr;
     if (memory == Memory::host)
-        return &job.board().kernel_log(job.pe(), common::KernelPlace::cpu).header().sink;
+        return &job.board().kernel_log(job.pe(), common::Processor::cpu).header().sink;
     const gpu::DeviceMemory& device = *job.devices().memory();
     return device.streams().trace() ? trace_sink(job, device.mine()) : nullptr;
 }

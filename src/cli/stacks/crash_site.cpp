@@ -1,4 +1,4 @@
-#include "cli/stacks/crash_place.hpp"
+#include "cli/stacks/crash_site.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -18,7 +18,7 @@ std::string text_of(const char* text, std::size_t bytes) {
 }
 
 /// The place of an uncaught exception of C++ is where it was thrown: the stack is still whole then.
-std::string native_place(const CrashNote& note) {
+std::string native_site(const CrashNote& note) {
     std::string function;
     for (std::size_t i = 0; i < std::min<std::size_t>(note.n_frames, CrashNote::most_frames); ++i) {
         const CrashNote::Frame& at = note.frames[i];
@@ -48,13 +48,13 @@ bool has_full_stack(const common::BoardView& board, int pe, int number) {
     return note != nullptr && note->is_at_stack != 0;
 }
 
-std::string crash_place(const common::BoardView& board, int pe, int number) {
+std::string crash_site(const common::BoardView& board, int pe, int number) {
     const CrashNote* const found = note_of(board, pe, number);
     if (found == nullptr) return {};
     const CrashNote& note = *found;
     const std::string python = python_stacks(text_of(note.python, CrashNote::python_bytes)).site;
     if (!python.empty() && python != common::idle_in_pool) return " at " + python;
-    const std::string native = native_place(note);
+    const std::string native = native_site(note);
     return native.empty() ? std::string() : " in " + native;
 }
 
