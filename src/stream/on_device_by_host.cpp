@@ -13,11 +13,11 @@ using gpu::Group;
 using gpu::GroupArguments;
 
 /// Memory for copies of arrays: all of them in pinned memory, or all in ordinary memory.
-class Room {
+class StagingBuffer {
   public:
-    Room(const gpu::Lane* lane, const std::vector<std::size_t>& arrays) {
+    StagingBuffer(const gpu::Lane* lane, const std::vector<std::size_t>& arrays) {
         std::size_t bytes = 0;
-        for (const std::size_t array : arrays) bytes += room_for(array);
+        for (const std::size_t array : arrays) bytes += whole_lines(array);
         if (lane && bytes <= gpu::lane_pinned_bytes) {
             next_ = lane->pinned;
         } else {
@@ -29,12 +29,12 @@ class Room {
     char* take(std::size_t bytes) {
         if (bytes == 0) return nullptr;
         char* const at = next_;
-        next_ += room_for(bytes);
+        next_ += whole_lines(bytes);
         return at;
     }
 
   private:
-    static std::size_t room_for(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+    static std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
     std::unique_ptr<char[]> own_;
     char* next_;
 };
@@ -159,9 +159,9 @@ void run_by_host(core::TeamState& state, const GroupArguments& arguments, const 
     const int me = team.my_pe(), n = team.n_pes();
     const std::size_t src_bytes = arguments.reads(me) ? arguments.src_bytes(n) : 0;
     const std::size_t dst_bytes = arguments.writes(me) ? arguments.dst_bytes(n) : 0;
-    Room room(lane, {src_bytes, dst_bytes});
-    char* const src = room.take(src_bytes);
-    char* const dst = room.take(dst_bytes);
+    StagingBuffer buffer(lane, {src_bytes, dst_bytes});
+    char* const src = buffer.take(src_bytes);
+    char* const dst = buffer.take(dst_bytes);
     if (src) device.copies().copy(src, arguments.src, src_bytes);
     std::size_t written = dst_bytes;
     if (arguments.kind == Group::collect)
@@ -177,11 +177,11 @@ void run_messages_by_host(core::TeamState& state, const std::vector<MessageGroup
     const gpu::DeviceMemory& device = *state.job().devices().memory();
     std::vector<std::size_t> sizes;
     for (const auto& m : messages) sizes.push_back(m.bytes);
-    Room room(&lane, sizes);
+    StagingBuffer buffer(&lane, sizes);
     std::vector<char*> copies;
     MessageGroup group(handle_of(state));
     for (const auto& m : messages) {
-        char* const copy = copies.emplace_back(room.take(m.bytes));
+        char* const copy = copies.emplace_back(buffer.take(m.bytes));
         if (!m.is_send)
             group.recv_bytes(copy, m.bytes, m.pe);
         else {

@@ -1,8 +1,8 @@
 // Messages on streams: checks arguments, then makes one call of the device heap.
 #include "atoll/stream.hpp"
 #include "core/job/job_state.hpp"
-#include "stream/kernels/group_place.hpp"
 #include "stream/kernels/kernel_control.hpp"
+#include "stream/kernels/team_memory.hpp"
 #include "stream/on_device.hpp"
 #include "stream/stream_checks.hpp"
 #include "stream/stream_servers.hpp"
@@ -36,7 +36,7 @@ void check_messages(const core::TeamState& team, const gpu::DeviceMemory& device
 gpu::MessagesCall messages_call(core::TeamState& team, const std::vector<MessageGroup::Message>& messages) {
     gpu::MessagesCall call{};
     call.team = stream::stream_team(team);
-    call.memory = stream::group_place(team).messages;
+    call.memory = stream::team_memory(team).messages;
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const MessageGroup::Message& m = messages[i];
         call.messages[call.count++] = {m.data, m.bytes, m.pe, order_of(messages, i), m.is_send};

@@ -18,7 +18,7 @@ gpu::FarRing* new_ring(const gpu::DeviceMemory& device) {
 
 /// A number of the team that no other has at the same time: no two control blocks begin so close.
 std::size_t number_of(const core::TeamState& team) {
-    return team.kernels.place / device::ControlLayout{1}.bytes();
+    return team.kernels.offset / device::ControlLayout{1}.bytes();
 }
 
 std::unique_ptr<gpu::Gpu> open_plugin(const gpu::DeviceChoice& choice) {
@@ -44,17 +44,17 @@ StreamServer& StreamServers::stream_server() {
     const std::lock_guard lock(mutex_);
     if (!stream_server_)
         stream_server_ =
-            std::make_unique<StreamServer>(job_, device_, new_ring(device_), device_.team_places().tickets());
+            std::make_unique<StreamServer>(job_, device_, new_ring(device_), device_.team_ranges().tickets());
     return *stream_server_;
 }
 
 TeamServer& StreamServers::team_server(core::TeamState& team) {
-    const std::size_t place = number_of(team);
+    const std::size_t number = number_of(team);
     const std::lock_guard lock(mutex_);
-    if (team_servers_.size() <= place) team_servers_.resize(place + 1);
-    std::unique_ptr<TeamServer>& server = team_servers_[place];
+    if (team_servers_.size() <= number) team_servers_.resize(number + 1);
+    std::unique_ptr<TeamServer>& server = team_servers_[number];
     if (!server) {
-        unsigned long long* const tickets = device_.team_places().team_tickets(place);
+        unsigned long long* const tickets = device_.team_ranges().team_tickets(number);
         server = std::make_unique<TeamServer>(job_, device_, TeamServer::Queue{new_ring(device_), tickets},
                                               TeamServer::Queue{new_ring(device_), tickets + 1});
     }
@@ -78,7 +78,7 @@ void StreamServers::quiet_kernels() {
 
 void StreamServers::end_team(const core::TeamState& team) {
     const std::lock_guard lock(mutex_);
-    if (!team.kernels.has_place() || team_servers_.size() <= number_of(team)) return;
+    if (!team.kernels.has_range() || team_servers_.size() <= number_of(team)) return;
     if (const auto& server = team_servers_[number_of(team)]) server->forget();
 }
 

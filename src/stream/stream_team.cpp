@@ -7,8 +7,8 @@
 #include "collective/folds/host_folds.hpp"
 #include "common/text.hpp"
 #include "core/job/job_state.hpp"
-#include "stream/kernels/group_place.hpp"
 #include "stream/kernels/kernel_control.hpp"
+#include "stream/kernels/team_memory.hpp"
 #include "stream/on_device.hpp"
 #include "stream/stream_arrays.hpp"
 #include "stream/stream_calls.hpp"
@@ -98,10 +98,10 @@ device::Operation named(const GroupArguments& arguments) {
 
 gpu::GroupCall group_call(core::TeamState& team, const GroupArguments& arguments) {
     team.check_alive();
-    const gpu::TeamPlaces::Place place = stream::group_place(team);
-    return {stream_team(team), place.address,   place.words_bytes, named(arguments), arguments.dst,
-            arguments.src,     arguments.bytes, arguments.bytes,   arguments.bytes,  arguments.scale,
-            arguments.root,    arguments.kind,  arguments.type,    arguments.op};
+    const gpu::TeamRanges::Range memory = stream::team_memory(team);
+    return {stream_team(team), memory.address,  memory.words_bytes, named(arguments), arguments.dst,
+            arguments.src,     arguments.bytes, arguments.bytes,    arguments.bytes,  arguments.scale,
+            arguments.root,    arguments.kind,  arguments.type,     arguments.op};
 }
 
 namespace {

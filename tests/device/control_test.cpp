@@ -47,7 +47,7 @@ TEST(DeviceControl, TeamsTakeMemoryUntilItIsExhausted) {
             [&](Job& job) {
                 std::vector<Team> teams;
                 do teams.push_back(job.world().split(0));
-                while (teams.back().state().kernels.has_place());
+                while (teams.back().state().kernels.has_range());
                 const Team none = teams.back();
                 teams.pop_back();
                 EXPECT_EQ(teams.size() + 1, (mib << 20) / device::ControlLayout{2}.bytes());

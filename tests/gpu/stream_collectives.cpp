@@ -4,7 +4,7 @@
 #include "core/team/team_state.hpp"
 #include "gpu/heap/device_memory.hpp"
 #include "gpu/streams.hpp"
-#include "stream/kernels/group_place.hpp"
+#include "stream/kernels/team_memory.hpp"
 #include "support/multi_main.hpp"
 
 #include <algorithm>
@@ -248,7 +248,7 @@ TEST_F(StreamCollectives, NumbersBeginAgain) {
     auto* x = zeros<float>(large);
     auto* y = zeros<float>(large);
     const core::TeamState& world = job_.world().state();
-    const gpu::TeamPlaces::Place place = stream::group_place(world);
+    const gpu::TeamRanges::Range place = stream::team_memory(world);
     const gpu::GroupMemory memory{job_.n_pes(), place.words_bytes};
     const StreamTeam team = team_on_stream();
     const auto begin_at = [&](std::uint32_t number) {

@@ -4,7 +4,7 @@
 #include "core/team/team_state.hpp"
 #include "gpu/heap/device_memory.hpp"
 #include "gpu/streams.hpp"
-#include "stream/kernels/group_place.hpp"
+#include "stream/kernels/team_memory.hpp"
 #include "stream/stream_team.hpp"
 #include "support/multi_main.hpp"
 
@@ -218,7 +218,7 @@ TEST_F(StreamLarge, NumbersBeginAgain) {
     auto* x = zeros<float>(larger);
     auto* y = zeros<float>(larger);
     const core::TeamState& world = job_.world().state();
-    const gpu::TeamPlaces::Place place = stream::group_place(world);
+    const gpu::TeamRanges::Range place = stream::team_memory(world);
     const gpu::GroupMemory memory{job_.n_pes(), place.words_bytes};
     const StreamTeam team = team_on_stream();
     for (const std::uint32_t first : {0xfffffff8u, 0x3ffffffcu, 0x7ffffffdu, 0xfffffffau}) {

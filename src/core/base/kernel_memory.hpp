@@ -4,8 +4,8 @@
 
 #include "atoll/types.hpp"
 #include "core/base/stream_differences.hpp"
-#include "gpu/heap/group_room.hpp"
-#include "gpu/kernel_places.hpp"
+#include "gpu/heap/stream_range.hpp"
+#include "gpu/kernel_ranges.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -32,7 +32,7 @@ struct JobKernels {
     std::shared_ptr<device::Watch> host_watch;  ///< the words that functions of kernels on the host poll
 };
 
-/// A team's places in the memory of kernels.
+/// A team's ranges in the memory of kernels.
 struct TeamKernels {
     int key = 0;  ///< a number of the team that no other team of this PE has
     /// Offset of its control block, the same on all members; none: nothing was free.
@@ -40,7 +40,7 @@ struct TeamKernels {
     gpu::GroupRoom group_room;  ///< memory of its collectives on streams
     std::once_flag once[2];     ///< one for each Memory: guards the filling of the control block
 
-    bool has_place() const { return place != gpu::KernelPlaces::none; }
+    bool has_range() const { return offset != gpu::KernelRanges::none; }
     bool ready(Memory memory) const {
         return ready_[static_cast<int>(memory)].load(std::memory_order_acquire);
     }

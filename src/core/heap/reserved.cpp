@@ -29,7 +29,7 @@ Words world_pes(const Team& team) {
 
 /// Room, start and stop of a block, then the PEs of its team.
 Words key_of(const ReservedSpan& span) {
-    Words key{span.room, span.start, span.stop};
+    Words key{span.region, span.start, span.stop};
     for (const std::uint64_t pe : world_pes(span.team)) key.push_back(pe);
     return key;
 }
@@ -41,7 +41,7 @@ void Reserved::add(std::size_t bytes) {
     bytes = whole_blocks(bytes).value_or(bytes);  // the heap refuses what overflows
     const Allocation made = heap_.allocate(bytes, alignment, {});
     if (bytes == 0) return;
-    rooms_.push_back({static_cast<char*>(made.address), bytes, made.zeroed ? 0 : bytes});
+    regions_.push_back({static_cast<char*>(made.address), bytes, made.zeroed ? 0 : bytes});
 }
 
 /// A block of another team may become this one's, so what this PE put there must have arrived. The barrier
@@ -82,30 +82,30 @@ std::set<Words> Reserved::kept_by(const Team& team) {
     return kept;
 }
 
-std::optional<std::uint64_t> Reserved::first_gap(const std::set<Words>& kept, std::uint64_t room,
+std::optional<std::uint64_t> Reserved::first_gap(const std::set<Words>& kept, std::uint64_t region,
                                                  std::size_t bytes) const {
     std::uint64_t at = 0;
     for (const Words& key : kept) {  // in the order of rooms and starts
-        if (key[0] != room) continue;
+        if (key[0] != region) continue;
         if (key[1] >= at && key[1] - at >= bytes) return at;
         at = std::max(at, key[2]);
     }
-    const std::uint64_t size = rooms_[room].bytes;
+    const std::uint64_t size = regions_[region].bytes;
     return at <= size && size - at >= bytes ? std::optional(at) : std::nullopt;
 }
 
-std::shared_ptr<ReservedSpan> Reserved::place(const Team& team, std::uint64_t number, std::uint64_t start,
-                                              std::size_t bytes) {
-    Room& room = rooms_[number];
+std::shared_ptr<ReservedSpan> Reserved::put_at(const Team& team, std::uint64_t number, std::uint64_t start,
+                                               std::size_t bytes) {
+    Region& region = regions_[number];
     auto span = std::make_shared<ReservedSpan>();
-    span->room = number;
+    span->region = number;
     span->start = start;
     span->stop = start + bytes;
     span->team = team;
-    span->address = room.memory + start;
-    if (start < room.written)
-        std::memset(span->address, 0, std::min<std::uint64_t>(span->stop, room.written) - start);
-    room.written = std::max<std::size_t>(room.written, span->stop);
+    span->address = region.memory + start;
+    if (start < region.written)
+        std::memset(span->address, 0, std::min<std::uint64_t>(span->stop, region.written) - start);
+    region.written = std::max<std::size_t>(region.written, span->stop);
     const std::uint64_t offset = job_.window().heap_offset(span->address);
     job_.recorder->forget_updates(offset, offset + bytes);
     {
@@ -126,8 +126,9 @@ std::shared_ptr<ReservedSpan> Reserved::take(const Team& team, std::size_t bytes
     }
     const std::optional<std::size_t> rounded = whole_blocks(std::max(bytes, std::size_t{1}));
     if (!rounded) refuse(team, bytes);
-    for (std::uint64_t room = 0; room < rooms_.size(); ++room)
-        if (const auto start = first_gap(kept, room, *rounded)) return place(team, room, *start, *rounded);
+    for (std::uint64_t region = 0; region < regions_.size(); ++region)
+        if (const auto start = first_gap(kept, region, *rounded))
+            return put_at(team, region, *start, *rounded);
     refuse(team, *rounded);
 }
 
@@ -153,7 +154,7 @@ void Reserved::complete_dropped_teams() {
 
 void Reserved::refuse(const Team& team, std::size_t bytes) const {
     std::size_t total = 0;
-    for (const Room& room : rooms_) total += room.bytes;
+    for (const Region& region : regions_) total += region.bytes;
     throw Error(ErrorCode::out_of_memory,
                 "An array over a team of " + std::to_string(team.n_pes()) + " PEs needs " +
                     std::to_string(bytes) + " bytes in one piece on each member; " +

@@ -19,7 +19,7 @@ class SymmetricHeap;
 
 /// A block in a room of reserved memory, at the same place on all members of its team.
 struct ReservedSpan {
-    std::uint64_t room = 0, start = 0, stop = 0;
+    std::uint64_t region = 0, start = 0, stop = 0;
     Team team;  ///< holds the context by which members put into the block
     char* address = nullptr;
     std::atomic<bool> is_used{true};  ///< until this PE drops the block
@@ -45,7 +45,7 @@ class Reserved {
     void complete_dropped_teams();
 
   private:
-    struct Room {
+    struct Region {
         char* memory;
         std::size_t bytes;
         std::size_t written;  ///< bytes from the start that may differ from zero
@@ -54,17 +54,17 @@ class Reserved {
 
     void complete_dropped(const Team& team);
     std::set<Words> kept_by(const Team& team);
-    std::optional<std::uint64_t> first_gap(const std::set<Words>& kept, std::uint64_t room,
+    std::optional<std::uint64_t> first_gap(const std::set<Words>& kept, std::uint64_t region,
                                            std::size_t bytes) const;
-    std::shared_ptr<ReservedSpan> place(const Team& team, std::uint64_t room, std::uint64_t start,
-                                        std::size_t bytes);
+    std::shared_ptr<ReservedSpan> put_at(const Team& team, std::uint64_t region, std::uint64_t start,
+                                         std::size_t bytes);
     [[noreturn]] void refuse(const Team& team, std::size_t bytes) const;
 
     JobBase& job_;
     SymmetricHeap& heap_;
     std::mutex mutex_;  ///< guards `spans_` and `dropped_teams_`
     std::vector<Team> dropped_teams_;
-    std::vector<Room> rooms_;
+    std::vector<Region> regions_;
     std::vector<std::shared_ptr<ReservedSpan>> spans_;
 };
 

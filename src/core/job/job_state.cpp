@@ -144,23 +144,23 @@ void JobState::make_world() {
     // domain's first PE, the world team's block follows.
     const std::size_t world_bytes = device::ControlLayout{n_pes_}.bytes();
     kernels_.area_bytes = settings_.team_bytes + (n_pes_ > device::few_pes ? world_bytes : 0);
-    kernels_.places.open(kernels_.area_bytes);
-    kernels_.rooms.open(settings_.team_bytes);
-    const std::uint64_t kernel_place = kernels_.places.take(world_bytes);
+    kernels_.ranges.open(kernels_.area_bytes);
+    kernels_.stream_ranges.open(settings_.team_bytes);
+    const std::uint64_t kernel_offset = kernels_.ranges.take(world_bytes);
     arena_.take_first(kernels_.area_bytes);
     arena_.take_updates();
-    const std::uint64_t place =
+    const std::uint64_t offset =
         layout_.arena_offset() + kernels_.area_bytes + update_words * sizeof(UpdateWord);
     const Parts parts(*this, everybody, pe_);
     TeamMemory memory;
-    memory.control = static_cast<ControlBlock*>(arena_.address(topology_.hosts().members.front(), place));
-    if (parts.count() > 1) memory.places.assign(parts.first.size(), place);
+    memory.control = static_cast<ControlBlock*>(arena_.address(topology_.hosts().members.front(), offset));
+    if (parts.count() > 1) memory.places.assign(parts.first.size(), offset);
     memory.doubled = TeamMemory::is_doubled(*this, parts);
     if (parts.leads(pe_)) arena_.take_first(TeamMemory::allocation_bytes(*this, parts));
     kernels_.host_watch = upper_.host_watch(*this);
     if (board().header().traces_kernels()) board().kernel_log(pe_, common::Processor::cpu).open_for_cpu();
     teams_.set_world(Team(std::make_shared<TeamState>(*this, 0, std::move(everybody), pe_, memory)));
-    world_state().kernels.place = kernel_place;
+    world_state().kernels.offset = kernel_offset;
 }
 
 /// Shares static objects, if all PEs run the same executable. The sync of init follows: no PE may store into
@@ -173,10 +173,10 @@ void JobState::share_statics() {
         statics.data = static_data_.begin();
         statics.data_bytes = static_data_.bytes();
         if (n_pes_ > 1) {  // a single PE finds them at their own addresses
-            const std::size_t place =
+            const std::size_t offset =
                 static_cast<std::size_t>(file_slot_of(segment_, pe_)) * layout_.stride() +
                 layout_.statics_offset();
-            memory::share_static_data(static_data_, segment_.heap_fd.get(), place);
+            memory::share_static_data(static_data_, segment_.heap_fd.get(), offset);
             statics.shift =
                 reinterpret_cast<std::uintptr_t>(window_.mine) + layout_.statics_offset() - statics.data;
         }

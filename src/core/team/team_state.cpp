@@ -3,7 +3,7 @@
 #include "common/recorder/recorder.hpp"
 #include "core/base/job_base.hpp"
 #include "core/team/context_state.hpp"
-#include "core/team/team_room.hpp"
+#include "core/team/range_negotiation.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -170,7 +170,7 @@ int next_number(const std::vector<SplitRequest>& requests) {
 
 struct NewControl {
     std::uint64_t offset;  ///< 0: its owner had no room
-    RoomOffer room;
+    RangeProposal proposal;
 };
 static_assert(sizeof(NewControl) <= exchange_bytes);
 
@@ -194,26 +194,27 @@ std::vector<int> members_of(const std::vector<SplitRequest>& requests, int color
 }
 
 /// The proposals of the members of each new team, by color.
-std::map<int, std::vector<RoomOffer>> offers_by_color(const std::vector<SplitRequest>& requests,
-                                                      const std::vector<NewControl>& controls) {
-    std::map<int, std::vector<RoomOffer>> offers;
+std::map<int, std::vector<RangeProposal>> proposals_by_color(const std::vector<SplitRequest>& requests,
+                                                             const std::vector<NewControl>& controls) {
+    std::map<int, std::vector<RangeProposal>> proposals;
     for (std::size_t i = 0; i < requests.size(); ++i)
-        if (requests[i].color >= 0) offers[requests[i].color].push_back(controls[i].room);
-    return offers;
+        if (requests[i].color >= 0) proposals[requests[i].color].push_back(controls[i].proposal);
+    return proposals;
 }
 
 /// Lets the members of each new team find the same memory for kernels. All members of the parent take part
 /// until every team has it. Returns the proposals of the caller's team.
-std::vector<RoomOffer> settle_rooms(TeamState& parent, TeamRoom* mine, int color,
-                                    const std::vector<SplitRequest>& requests,
-                                    std::vector<NewControl> controls) {
+std::vector<RangeProposal> settle_ranges(TeamState& parent, RangeNegotiation* mine, int color,
+                                         const std::vector<SplitRequest>& requests,
+                                         std::vector<NewControl> controls) {
     for (;;) {
-        auto offers = offers_by_color(requests, controls);
-        const bool settled = std::all_of(offers.begin(), offers.end(),
-                                         [](const auto& team) { return TeamRoom::is_settled(team.second); });
-        if (settled) return std::move(offers[color]);
-        if (mine) mine->go_on(offers[color]);
-        const NewControl next{1, mine ? mine->offer() : RoomOffer{}};
+        auto proposals = proposals_by_color(requests, controls);
+        const bool settled = std::all_of(proposals.begin(), proposals.end(), [](const auto& team) {
+            return RangeNegotiation::is_settled(team.second);
+        });
+        if (settled) return std::move(proposals[color]);
+        if (mine) mine->go_on(proposals[color]);
+        const NewControl next{1, mine ? mine->proposal() : RangeProposal{}};
         parent.exchange("team_split", &next, sizeof next);
         controls = all_exchanged<NewControl>(parent);
     }
@@ -237,10 +238,11 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     const bool leads = !members.empty() && parts.leads(my_pe);
     // All members of the parent meet once more, so that all know if every new team has its memory.
     ControlBlock* control = nullptr;
-    std::optional<TeamRoom> room;
+    std::optional<RangeNegotiation> negotiation;
     if (!members.empty())
-        room.emplace(job, static_cast<int>(members.size()), job.topology().first_far(world_members) < 0);
-    NewControl mine{1, room ? room->offer() : RoomOffer{}};
+        negotiation.emplace(job, static_cast<int>(members.size()),
+                            job.topology().first_far(world_members) < 0);
+    NewControl mine{1, negotiation ? negotiation->proposal() : RangeProposal{}};
     if (leads) {
         job.arena().sweep();
         try {
@@ -258,8 +260,8 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
         if (control) job.arena().free(control);
         TeamMemory::fail_no_room(parent.world_pe(i));
     }
-    const std::vector<RoomOffer> offers =
-        settle_rooms(parent, room ? &*room : nullptr, color, requests, controls);
+    const std::vector<RangeProposal> proposals =
+        settle_ranges(parent, negotiation ? &*negotiation : nullptr, color, requests, controls);
     if (members.empty()) return nullptr;
     TeamMemory memory{control, leads, {}, TeamMemory::is_doubled(job, parts)};
     for (const int first : parts.first)
@@ -273,7 +275,7 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     auto team = std::make_shared<TeamState>(job, number, std::move(world_members), my_pe, memory);
     team->meetings().recorded.set_team(identity);
     team->kernels.key = unique;
-    room->keep(offers, team->kernels);
+    negotiation->keep(proposals, team->kernels);
     return team;
 }
 

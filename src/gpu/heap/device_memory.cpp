@@ -272,11 +272,11 @@ void DeviceMemory::fill_on_all(void* dst, unsigned char value, std::size_t bytes
 }
 
 void DeviceMemory::reserve_group_memory() {
-    const TeamPlaces::Sizes sizes{job_.n_pes, job_.settings.team_bytes,
+    const TeamRanges::Sizes sizes{job_.n_pes, job_.settings.team_bytes,
                                   1 + control_bytes_ / device::ControlLayout{1}.bytes()};
-    const std::size_t bytes = TeamPlaces::bytes(sizes);
+    const std::size_t bytes = TeamRanges::bytes(sizes);
     void* block = allocate(bytes, 128, 0);
-    team_places_ = TeamPlaces(static_cast<char*>(block), sizes);
+    team_ranges_ = TeamRanges(static_cast<char*>(block), sizes);
     group_bytes_ = bytes;
     own_chunks_ = chunk_bytes_.size();
     fill_on_all(block, 0, bytes);

@@ -1,7 +1,7 @@
 // DeviceMemory: the device heap of a job. GPU memory of all PEs in one window, at a constant stride.
 // `device_memory.cpp`: opening, blocks, addresses.
 // `device_growth.cpp`: physical memory: chunks on all GPUs, registered buffers.
-// Its parts are classes of their own: DeviceCopies, DeviceFar, LocalMemory, DeviceStreams, TeamPlaces, Lanes.
+// Its parts are classes of their own: DeviceCopies, DeviceFar, LocalMemory, DeviceStreams, TeamRanges, Lanes.
 #pragma once
 
 #include "atoll/export.hpp"
@@ -14,7 +14,7 @@
 #include "gpu/heap/device_streams.hpp"
 #include "gpu/heap/lanes.hpp"
 #include "gpu/heap/local_memory.hpp"
-#include "gpu/heap/team_places.hpp"
+#include "gpu/heap/team_ranges.hpp"
 #include "gpu/job_view.hpp"
 #include "gpu/pinned_heap.hpp"
 #include "memory/allocator.hpp"
@@ -88,7 +88,7 @@ class DeviceMemory {
     const DeviceFar& far() const noexcept { return *far_; }
     const LocalMemory& local() const noexcept { return *local_; }
     const DeviceStreams& streams() const noexcept { return *streams_; }
-    const TeamPlaces& team_places() const noexcept { return team_places_; }
+    const TeamRanges& team_ranges() const noexcept { return team_ranges_; }
     Lanes& lanes() const noexcept { return *lanes_; }
 
   private:
@@ -131,12 +131,12 @@ class DeviceMemory {
     std::unique_ptr<DeviceFar> far_;
     std::unique_ptr<KernelTrace> trace_;
     std::unique_ptr<DeviceStreams> streams_;
-    TeamPlaces team_places_;
+    TeamRanges team_ranges_;
     std::unique_ptr<DeviceServer> server_;
     std::optional<common::FdCourier> courier_;
     std::vector<common::FdCourier::Address> couriers_;  // by PE
     std::vector<common::FdCourier::Parcel> arrived_;
-    std::size_t group_bytes_ = 0;  ///< size of the block of team_places_; 0: none yet
+    std::size_t group_bytes_ = 0;  ///< size of the block of team_ranges_; 0: none yet
     std::uint64_t chunks_ = 0;     ///< number of chunks tried so far: the tag of descriptors
     std::size_t taken_bytes_ = 0;  ///< end of physical memory in each slot
     std::vector<std::size_t> chunk_bytes_;

@@ -11,7 +11,7 @@
 #include "core/sync/job_over.hpp"
 #include "gpu/heap/device_memory.hpp"
 #include "gpu/report_text.hpp"
-#include "stream/kernels/group_place.hpp"
+#include "stream/kernels/team_memory.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -27,7 +27,7 @@ char* area_of(const core::JobState& job, Memory memory) {
 }
 
 device::Control* block_of(const core::TeamState& team, Memory memory) {
-    return reinterpret_cast<device::Control*>(area_of(team.job(), memory) + team.kernels.place);
+    return reinterpret_cast<device::Control*>(area_of(team.job(), memory) + team.kernels.offset);
 }
 
 /// Writes to the start of a block, or at `offset` in it.
@@ -83,20 +83,20 @@ void write_head(core::TeamState& team, Memory memory, device::Control* block) {
     write(job, memory, block, at.slots_of(), members.data(), members.size() * sizeof(int));
     write(job, memory, block, 0, &head, head_bytes);
     const std::lock_guard lock(job.kernels().mutex);
-    job.kernels().place_of[team.kernels.key] = team.kernels.place;
+    job.kernels().offset_of[team.kernels.key] = team.kernels.offset;
 }
 
 }  // namespace
 
 device::TraceSink* trace_sink(const core::JobState& job, char* gpu_memory) {
-    if (!job.world_state().kernels.has_place()) return nullptr;
-    const std::size_t world = job.world_state().kernels.place;
+    if (!job.world_state().kernels.has_range()) return nullptr;
+    const std::size_t world = job.world_state().kernels.offset;
     return &reinterpret_cast<device::Control*>(gpu_memory + world)->trace;
 }
 
 device::Control* kernel_control(core::TeamState& team, Memory memory) {
     team.check_alive();
-    if (!team.kernels.has_place())
+    if (!team.kernels.has_range())
         throw Error(
             ErrorCode::unsupported,
             team.name() + " cannot be used in kernels. It needs " +
@@ -159,21 +159,22 @@ void release_kernel_control(core::TeamState& team) noexcept {
     core::JobState& job = team.job();
     // A team without a place takes the lock as well. So its threads' writes to the team's memory come before
     // those of another thread that has since taken a range, for the next team.
-    if (!team.kernels.has_place()) return job.kernels().places.give_back(gpu::KernelPlaces::none, 0);
+    if (!team.kernels.has_range()) return job.kernels().ranges.give_back(gpu::KernelRanges::none, 0);
     const std::size_t bytes = device::ControlLayout{team.n_pes()}.bytes();
     try {
         {
             const std::lock_guard lock(job.kernels().mutex);
-            job.kernels().place_of.erase(team.kernels.key);
+            job.kernels().offset_of.erase(team.kernels.key);
         }
         std::memset(static_cast<void*>(block_of(team, Memory::host)), 0, bytes);
         if (job.devices().memory()) {
             job.devices().memory()->copies().fill(block_of(team, Memory::device), 0, bytes);
-            clear_group_place(team);
+            clear_team_memory(team);
         }
-        const gpu::GroupRoom& room = team.kernels.group_room;
-        job.kernels().rooms.give_back(room.offset, gpu::group_room_bytes(team.n_pes(), room.words_bytes));
-        job.kernels().places.give_back(team.kernels.place, bytes);
+        const gpu::StreamRange& range = team.kernels.stream_range;
+        job.kernels().stream_ranges.give_back(range.offset,
+                                              gpu::stream_range_bytes(team.n_pes(), range.words_bytes));
+        job.kernels().ranges.give_back(team.kernels.offset, bytes);
     } catch (const Error&) {
         // The GPU is lost; the place remains taken.
     }
@@ -185,8 +186,8 @@ namespace {
 int world_pe(core::JobState& job, const device::Watch& watch, int team, int pe) {
     const Memory memory = &watch == job.kernels().host_watch.get() ? Memory::host : Memory::device;
     const std::lock_guard lock(job.kernels().mutex);
-    const auto found = job.kernels().place_of.find(team);
-    if (found == job.kernels().place_of.end()) return pe;
+    const auto found = job.kernels().offset_of.find(team);
+    if (found == job.kernels().offset_of.end()) return pe;
     const auto* control = reinterpret_cast<const device::Control*>(area_of(job, memory) + found->second);
     return control->version == device::control_version ? control->pes_of[pe] : pe;
 }

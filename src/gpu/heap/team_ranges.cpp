@@ -1,6 +1,6 @@
 // The device heap's memory for collectives and messages on streams: one block in every slot, with a range for
 // each team.
-#include "gpu/heap/team_places.hpp"
+#include "gpu/heap/team_ranges.hpp"
 #include "gpu/device_calls.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr std::size_t whole_lines(std::size_t bytes) { return (bytes + 127) / 12
 constexpr std::size_t collective_bytes(int n_pes, unsigned words_bytes) {
     return whole_lines(GroupMemory{n_pes, words_bytes}.bytes());
 }
-constexpr std::size_t place_bytes(int n_pes, unsigned words_bytes) {
+constexpr std::size_t range_bytes(int n_pes, unsigned words_bytes) {
     return whole_lines(collective_bytes(n_pes, words_bytes) + MessageMemory{n_pes}.bytes());
 }
 /// The word of `tickets` has a cache line of its own.
@@ -28,8 +28,8 @@ constexpr std::size_t tickets_line_bytes = 128;
 constexpr std::size_t team_tickets_bytes(std::size_t most_teams) {
     return whole_lines(most_teams * 2 * sizeof(std::uint64_t));
 }
-constexpr std::size_t all_bytes(int n_pes, std::size_t room_bytes, std::size_t most_teams) {
-    return place_bytes(n_pes, world_words_bytes) + whole_lines(room_bytes) + team_tickets_bytes(most_teams) +
+constexpr std::size_t all_bytes(int n_pes, std::size_t teams_bytes, std::size_t most_teams) {
+    return range_bytes(n_pes, world_words_bytes) + whole_lines(teams_bytes) + team_tickets_bytes(most_teams) +
            tickets_line_bytes;
 }
 // The library's whole use of a GPU before a user's first byte is 8 MiB in chunks of 2 MiB, for up to 64 PEs.
@@ -38,7 +38,7 @@ static_assert(all_bytes(64, 2u << 20, 128) <= 6u << 20);
 
 }  // namespace
 
-std::uint64_t group_room_bytes(int n_pes, unsigned words_bytes) { return place_bytes(n_pes, words_bytes); }
+std::uint64_t stream_range_bytes(int n_pes, unsigned words_bytes) { return range_bytes(n_pes, words_bytes); }
 
 /// Room for a message of 4 KiB from each member, twice.
 unsigned fewest_words_bytes(int n_pes) {
@@ -49,30 +49,30 @@ unsigned fewest_words_bytes(int n_pes) {
 unsigned words_bytes_for(int n_pes, std::uint64_t free_bytes) {
     const unsigned fewest = fewest_words_bytes(n_pes);
     unsigned words = std::max(fewest, most_team_words_bytes);
-    while (words > fewest && place_bytes(n_pes, words) > free_bytes / 4) words = std::max(fewest, words / 2);
+    while (words > fewest && range_bytes(n_pes, words) > free_bytes / 4) words = std::max(fewest, words / 2);
     return words;
 }
 
-std::size_t TeamPlaces::bytes(const Sizes& sizes) {
-    return all_bytes(sizes.n_pes, sizes.room_bytes, sizes.most_teams);
+std::size_t TeamRanges::bytes(const Sizes& sizes) {
+    return all_bytes(sizes.n_pes, sizes.teams_bytes, sizes.most_teams);
 }
 
-TeamPlaces::Place TeamPlaces::world() const noexcept {
+TeamRanges::Range TeamRanges::world() const noexcept {
     return {start_, world_words_bytes, start_ + collective_bytes(sizes_.n_pes, world_words_bytes),
-            place_bytes(sizes_.n_pes, world_words_bytes)};
+            range_bytes(sizes_.n_pes, world_words_bytes)};
 }
 
-TeamPlaces::Place TeamPlaces::of(int n_pes, const GroupRoom& room) const noexcept {
-    char* const start = start_ + place_bytes(sizes_.n_pes, world_words_bytes) + room.offset;
-    return {start, room.words_bytes, start + collective_bytes(n_pes, room.words_bytes),
-            place_bytes(n_pes, room.words_bytes)};
+TeamRanges::Range TeamRanges::of(int n_pes, const StreamRange& range) const noexcept {
+    char* const start = start_ + range_bytes(sizes_.n_pes, world_words_bytes) + range.offset;
+    return {start, range.words_bytes, start + collective_bytes(n_pes, range.words_bytes),
+            range_bytes(n_pes, range.words_bytes)};
 }
 
-unsigned long long* TeamPlaces::tickets() const noexcept {
+unsigned long long* TeamRanges::tickets() const noexcept {
     return reinterpret_cast<unsigned long long*>(start_ + bytes(sizes_) - tickets_line_bytes);
 }
 
-unsigned long long* TeamPlaces::team_tickets(std::size_t team) const noexcept {
+unsigned long long* TeamRanges::team_tickets(std::size_t team) const noexcept {
     char* const first = start_ + bytes(sizes_) - tickets_line_bytes - team_tickets_bytes(sizes_.most_teams);
     return reinterpret_cast<unsigned long long*>(first) + 2 * team;
 }

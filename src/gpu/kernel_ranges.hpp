@@ -1,4 +1,4 @@
-// KernelPlaces: ranges of memory that kernels use, one for each team, assigned by all members of a team.
+// KernelRanges: ranges of memory that kernels use, one for each team, assigned by all members of a team.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace atl::gpu {
 
 /// The ranges of one PE. Members of a new team propose their lowest free range, and then later ones, until
 /// all propose the same.
-class KernelPlaces {
+class KernelRanges {
   public:
     static constexpr std::uint64_t none = ~std::uint64_t{0};
     /// Ranges are whole units, so that no two share a line of a cache.
@@ -32,24 +32,24 @@ class KernelPlaces {
 /// A range that is given back unless it is kept.
 class KernelRange {
   public:
-    explicit KernelRange(KernelPlaces& places) : places_(places) {}
+    explicit KernelRange(KernelRanges& ranges) : ranges_(ranges) {}
     ~KernelRange() { drop(); }
     KernelRange(const KernelRange&) = delete;
     KernelRange& operator=(const KernelRange&) = delete;
     /// Replaces the range by the lowest one of `bytes` from `from` on; see offset().
     void take(std::uint64_t bytes, std::uint64_t from) {
         drop();
-        offset_ = places_.take(bytes, from);
+        offset_ = ranges_.take(bytes, from);
         bytes_ = bytes;
     }
-    void drop() { places_.give_back(std::exchange(offset_, KernelPlaces::none), bytes_); }
+    void drop() { ranges_.give_back(std::exchange(offset_, KernelRanges::none), bytes_); }
     std::uint64_t offset() const { return offset_; }
     /// Leaves the range to the caller.
-    std::uint64_t keep() { return std::exchange(offset_, KernelPlaces::none); }
+    std::uint64_t keep() { return std::exchange(offset_, KernelRanges::none); }
 
   private:
-    KernelPlaces& places_;
-    std::uint64_t offset_ = KernelPlaces::none, bytes_ = 0;
+    KernelRanges& ranges_;
+    std::uint64_t offset_ = KernelRanges::none, bytes_ = 0;
 };
 
 }  // namespace atl::gpu

@@ -10,8 +10,8 @@ class TeamState;
 namespace atl::stream {
 
 /// The team's memory in this PE's slot. Throws Error(unsupported) for a team that got none.
-gpu::TeamPlaces::Place group_place(const core::TeamState& team);
+gpu::TeamRanges::Range team_memory(const core::TeamState& team);
 /// Zeroes the memory again, once no member uses it any more.
-void clear_group_place(const core::TeamState& team);
+void clear_team_memory(const core::TeamState& team);
 
 }  // namespace atl::stream

@@ -1,13 +1,13 @@
 // Memory of teams for kernels and for collectives on streams: ranges, as needed, the same on all members.
-#include "gpu/heap/group_room.hpp"
+#include "gpu/heap/stream_range.hpp"
 
 #include "atoll/device/device.hpp"
 #include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
-#include "core/team/team_room.hpp"
-#include "gpu/kernel_places.hpp"
-#include "stream/kernels/group_place.hpp"
+#include "core/team/range_negotiation.hpp"
+#include "gpu/kernel_ranges.hpp"
 #include "stream/kernels/kernel_control.hpp"
+#include "stream/kernels/team_memory.hpp"
 #include "stream/kernels/world_view.hpp"
 #include "support/fake_heap.hpp"
 #include "support/setups.hpp"
@@ -18,50 +18,50 @@
 namespace atl::testing {
 namespace {
 
-using gpu::KernelPlaces;
+using gpu::KernelRanges;
 
-TEST(KernelPlaces, AreTheLowestThatFit) {
-    KernelPlaces places;
-    places.open(1024);
-    EXPECT_EQ(places.take(100), 0u);
-    EXPECT_EQ(places.take(256), 128u);
-    EXPECT_EQ(places.take(128, 500), 512u);
-    EXPECT_EQ(places.free_bytes(), 512u);
-    EXPECT_EQ(places.take(512), KernelPlaces::none) << "free, but not in one piece";
-    EXPECT_EQ(places.take(128), 384u);
-    EXPECT_EQ(places.take(384), 640u);
-    EXPECT_EQ(places.take(1), KernelPlaces::none);
-    places.give_back(128, 256);
-    places.give_back(0, 100);
-    EXPECT_EQ(places.take(384), 0u) << "neighbours are one piece again";
+TEST(KernelRanges, AreTheLowestThatFit) {
+    KernelRanges ranges;
+    ranges.open(1024);
+    EXPECT_EQ(ranges.take(100), 0u);
+    EXPECT_EQ(ranges.take(256), 128u);
+    EXPECT_EQ(ranges.take(128, 500), 512u);
+    EXPECT_EQ(ranges.free_bytes(), 512u);
+    EXPECT_EQ(ranges.take(512), KernelRanges::none) << "free, but not in one piece";
+    EXPECT_EQ(ranges.take(128), 384u);
+    EXPECT_EQ(ranges.take(384), 640u);
+    EXPECT_EQ(ranges.take(1), KernelRanges::none);
+    ranges.give_back(128, 256);
+    ranges.give_back(0, 100);
+    EXPECT_EQ(ranges.take(384), 0u) << "neighbours are one piece again";
 }
 
-TEST(KernelPlaces, FreeBytesAreThoseThatNoRangeHas) {
+TEST(KernelRanges, FreeBytesAreThoseThatNoRangeHas) {
     constexpr std::uint64_t all = 1 << 16;
-    KernelPlaces places;
-    places.open(all);
+    KernelRanges ranges;
+    ranges.open(all);
     std::mt19937 random(7);
     std::vector<std::pair<std::uint64_t, std::uint64_t>> taken;
     for (int step = 0; step < 5000; ++step) {
         if (taken.empty() || random() % 2 == 0) {
             const std::uint64_t bytes = 1 + random() % 2000, from = random() % 3 == 0 ? random() % all : 0;
-            const std::uint64_t at = places.take(bytes, from);
-            if (at == KernelPlaces::none) continue;
+            const std::uint64_t at = ranges.take(bytes, from);
+            if (at == KernelRanges::none) continue;
             ASSERT_GE(at, from);
             for (const auto& [other, size] : taken)
                 ASSERT_TRUE(at + bytes <= other || other + size <= at) << at << " and " << other;
             taken.emplace_back(at, bytes);
         } else {
             const std::size_t which = random() % taken.size();
-            places.give_back(taken[which].first, taken[which].second);
+            ranges.give_back(taken[which].first, taken[which].second);
             taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(which));
         }
         std::uint64_t used = 0;
         for (const auto& [at, size] : taken) used += (size + 127) / 128 * 128;
-        ASSERT_EQ(places.free_bytes(), all - used);
+        ASSERT_EQ(ranges.free_bytes(), all - used);
     }
-    for (const auto& [at, size] : taken) places.give_back(at, size);
-    EXPECT_EQ(places.take(all), 0u);
+    for (const auto& [at, size] : taken) ranges.give_back(at, size);
+    EXPECT_EQ(ranges.take(all), 0u);
 }
 
 /// The arrays of a block follow one another, and those of kernels begin at a line.
@@ -80,14 +80,14 @@ TEST(ControlLayout, ArraysAreSideBySide) {
     }
 }
 
-class TeamRooms : public WithPes {};
+class RangeNegotiations : public WithPes {};
 
 /// Each team has separate memory, the same on all members, until they run out. Then a call reports the cost.
 TEST_P(TeamRooms, AreTakenUntilExhaustedAndReturned) {
     run([](Job& job) {
         if (core::first_far(job.world().state()) >= 0) {  // such teams use threads of the host
             Team team = job.world().split(0);
-            EXPECT_FALSE(team.state().kernels.group_room);
+            EXPECT_FALSE(team.state().kernels.stream_range);
             return team.destroy();
         }
         stream::WorldView view(job.state());
@@ -101,25 +101,27 @@ TEST_P(TeamRooms, AreTakenUntilExhaustedAndReturned) {
             std::uint64_t end = 0;  // end of the last team's memory
             for (;;) {
                 teams.push_back(job.world().split(0));
-                const gpu::GroupRoom& room = teams.back().state().kernels.group_room;
+                const gpu::StreamRange& stream_range = teams.back().state().kernels.stream_range;
                 std::uint64_t least = 0, most = 0;
-                job.world().min_reduce(std::span(&least, 1), std::span<const std::uint64_t>(&room.offset, 1));
-                job.world().max_reduce(std::span(&most, 1), std::span<const std::uint64_t>(&room.offset, 1));
+                job.world().min_reduce(std::span(&least, 1),
+                                       std::span<const std::uint64_t>(&stream_range.offset, 1));
+                job.world().max_reduce(std::span(&most, 1),
+                                       std::span<const std::uint64_t>(&stream_range.offset, 1));
                 ASSERT_EQ(least, most);
-                if (!room) break;
-                EXPECT_GE(room.offset, end);
-                const auto place = device.team_places().of(job.n_pes(), room);
-                EXPECT_EQ(place.bytes, gpu::group_room_bytes(job.n_pes(), room.words_bytes));
-                end = room.offset + place.bytes;
+                if (!stream_range) break;
+                EXPECT_GE(stream_range.offset, end);
+                const auto range = device.team_ranges().of(job.n_pes(), stream_range);
+                EXPECT_EQ(range.bytes, gpu::stream_range_bytes(job.n_pes(), stream_range.words_bytes));
+                end = stream_range.offset + range.bytes;
                 EXPECT_LE(end, job.state().settings().team_bytes);
-                EXPECT_GE(device.offset_of(place.address), 0u);
+                EXPECT_GE(device.offset_of(range.address), 0u);
             }
             EXPECT_GE(teams.size(), 8u);
             if (round == 0) first = end;
             EXPECT_EQ(end, first) << "what a destroyed team had is free again";
             expect_error(ErrorCode::unsupported,
                          {"of its " + std::to_string(job.n_pes()) + " PEs", "KiB", "ATOLL_TEAM_MEMORY"},
-                         [&] { stream::group_place(teams.back().state()); });
+                         [&] { stream::team_memory(teams.back().state()); });
             for (Team& team : teams) team.destroy();
         }
         job.world().barrier();
@@ -128,7 +130,7 @@ TEST_P(TeamRooms, AreTakenUntilExhaustedAndReturned) {
 
 /// Members with different free memory agree on a place that is free on all. PE i is in teams with others that
 /// fill the low part of its memory only.
-TEST(TeamRoom, MembersWithDifferentMemoryAgree) {
+TEST(RangeNegotiation, MembersWithDifferentMemoryAgree) {
     run_pes(4, [](Job& job) {
         const int me = job.my_pe();
         std::vector<Team> own;
@@ -139,12 +141,12 @@ TEST(TeamRoom, MembersWithDifferentMemoryAgree) {
         EXPECT_EQ(own.size(), static_cast<std::size_t>(me));
         const auto same = [&](const Team& team) {
             const core::TeamKernels& kernels = team.state().kernels;
-            for (const std::uint64_t mine : {kernels.place, kernels.group_room.offset}) {
+            for (const std::uint64_t mine : {kernels.offset, kernels.stream_range.offset}) {
                 std::uint64_t least = 0, most = 0;
                 team.min_reduce(std::span(&least, 1), std::span<const std::uint64_t>(&mine, 1));
                 team.max_reduce(std::span(&most, 1), std::span<const std::uint64_t>(&mine, 1));
                 EXPECT_EQ(least, most);
-                EXPECT_NE(mine, KernelPlaces::none);
+                EXPECT_NE(mine, KernelRanges::none);
             }
             device::sync(team.device(Memory::host));
         };
@@ -157,7 +159,7 @@ TEST(TeamRoom, MembersWithDifferentMemoryAgree) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(Core, TeamRooms, ::testing::ValuesIn(setups_on_one_host()), setup_name);
+INSTANTIATE_TEST_SUITE_P(Core, RangeNegotiations, ::testing::ValuesIn(setups_on_one_host()), setup_name);
 
 }  // namespace
 }  // namespace atl::testing

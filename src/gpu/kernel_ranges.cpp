@@ -1,4 +1,4 @@
-#include "gpu/kernel_places.hpp"
+#include "gpu/kernel_ranges.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -8,17 +8,17 @@ namespace atl::gpu {
 namespace {
 
 constexpr std::uint64_t whole_units(std::uint64_t bytes) {
-    return (bytes + KernelPlaces::unit_bytes - 1) / KernelPlaces::unit_bytes * KernelPlaces::unit_bytes;
+    return (bytes + KernelRanges::unit_bytes - 1) / KernelRanges::unit_bytes * KernelRanges::unit_bytes;
 }
 
 }  // namespace
 
-void KernelPlaces::open(std::uint64_t bytes) {
+void KernelRanges::open(std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     if (bytes >= unit_bytes) free_[0] = bytes / unit_bytes * unit_bytes;
 }
 
-std::uint64_t KernelPlaces::take(std::uint64_t bytes, std::uint64_t from) {
+std::uint64_t KernelRanges::take(std::uint64_t bytes, std::uint64_t from) {
     const std::uint64_t size = whole_units(bytes);
     const std::lock_guard lock(mutex_);
     for (auto it = free_.begin(); it != free_.end(); ++it) {
@@ -33,7 +33,7 @@ std::uint64_t KernelPlaces::take(std::uint64_t bytes, std::uint64_t from) {
     return none;
 }
 
-void KernelPlaces::give_back(std::uint64_t offset, std::uint64_t bytes) {
+void KernelRanges::give_back(std::uint64_t offset, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     if (offset == none) return;
     std::uint64_t end = offset + whole_units(bytes);
@@ -49,7 +49,7 @@ void KernelPlaces::give_back(std::uint64_t offset, std::uint64_t bytes) {
         free_[offset] = end;
 }
 
-std::uint64_t KernelPlaces::free_bytes() const {
+std::uint64_t KernelRanges::free_bytes() const {
     const std::lock_guard lock(mutex_);
     std::uint64_t sum = 0;
     for (const auto& [begin, end] : free_) sum += end - begin;

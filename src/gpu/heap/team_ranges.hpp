@@ -1,7 +1,7 @@
-// TeamPlaces: the memory of teams for collectives and messages on streams, in this PE's slot.
+// TeamRanges: the memory of teams for collectives and messages on streams, in this PE's slot.
 #pragma once
 
-#include "gpu/heap/group_room.hpp"
+#include "gpu/heap/stream_range.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,9 +9,9 @@
 namespace atl::gpu {
 
 /// One block of the device heap, with a range for each team, and words that count tickets.
-class TeamPlaces {
+class TeamRanges {
   public:
-    struct Place {
+    struct Range {
         char* address;
         unsigned words_bytes;
         char* messages;
@@ -24,15 +24,15 @@ class TeamPlaces {
         std::size_t most_teams = 1;  ///< with servers of their own
     };
 
-    TeamPlaces() = default;
+    TeamRanges() = default;
     /// `start` is a block of `bytes(sizes)`.
-    TeamPlaces(char* start, const Sizes& sizes) : start_(start), sizes_(sizes) {}
+    TeamRanges(char* start, const Sizes& sizes) : start_(start), sizes_(sizes) {}
     static std::size_t bytes(const Sizes& sizes);
 
     /// The memory of the world team.
-    Place world() const noexcept;
+    Range world() const noexcept;
     /// The memory of another team, which has this range.
-    Place of(int n_pes, const GroupRoom& room) const noexcept;
+    Range of(int n_pes, const StreamRange& range) const noexcept;
     /// Two words in this GPU's memory for the requests of a team, by its number among those with servers;
     /// zero at first.
     unsigned long long* team_tickets(std::size_t team) const noexcept;
