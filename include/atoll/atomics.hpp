@@ -124,7 +124,7 @@ class ATOLL_API AtomicOps : public RmaOps {
     }
     template <class T, class Local>
     T apply(AtomicOp op, T* dst, T value, T compare, int pe, Local local) const {
-        T* const there = place_for(op, dst, value, pe);
+        T* const there = address_for(op, dst, value, pe);
         check_aligned(dst, sizeof(T));
         if (there != nullptr) [[likely]]
             return local(there);

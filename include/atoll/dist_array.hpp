@@ -101,8 +101,8 @@ template <Symmetric T, std::size_t N> class DistArray {
     /// Copies the elements of a box to `out`, of the box's lengths and with positive strides.
     void get(const Box<N>& box, const View<T, N>& out) const {
         check_box("get", box, out);
-        layout().for_each_piece(box, [&](int pe, const Box<N>& local, const Box<N>& place) {
-            detail::move_box<false>(context_, block().box(local), out.box(place), pe);
+        layout().for_each_piece(box, [&](int pe, const Box<N>& local, const Box<N>& target) {
+            detail::move_box<false>(context_, block().box(local), out.box(target), pe);
         });
     }
     /// The elements of a box in C order.
@@ -115,8 +115,8 @@ template <Symmetric T, std::size_t N> class DistArray {
     /// Copies `values`, of the box's lengths and with positive strides, to a box.
     void put(const Box<N>& box, const View<const T, N>& values) const {
         check_box("put", box, values);
-        layout().for_each_piece(box, [&](int pe, const Box<N>& local, const Box<N>& place) {
-            detail::move_box<true>(context_, block().box(local), values.box(place), pe);
+        layout().for_each_piece(box, [&](int pe, const Box<N>& local, const Box<N>& target) {
+            detail::move_box<true>(context_, block().box(local), values.box(target), pe);
         });
     }
     void put(const Box<N>& box, std::span<const T> values) const { put(box, view_of("put", box, values)); }
@@ -124,9 +124,9 @@ template <Symmetric T, std::size_t N> class DistArray {
     void accumulate(const Box<N>& box, const View<const T, N>& values,
                     T scale = T{1}) const requires AddAtomic<T> {
         check_box("accumulate", box, values);
-        layout().for_each_piece(box, [&](int pe, const Box<N>& local, const Box<N>& place) {
+        layout().for_each_piece(box, [&](int pe, const Box<N>& local, const Box<N>& target) {
             const View<T, N> there = block().box(local);
-            const View<const T, N> here = values.box(place);
+            const View<const T, N> here = values.box(target);
             there.for_each_index([&](const Index<N>& at) {
                 context_.atomic_add(&there[at], static_cast<T>(scale * here[at]), pe);
             });
@@ -138,16 +138,16 @@ template <Symmetric T, std::size_t N> class DistArray {
     }
     /// One element.
     T g(const Index<N>& index) const {
-        const auto [pe, address] = place("g", index);
+        const auto [pe, address] = locate("g", index);
         return context_.g(address, pe);
     }
     void p(const Index<N>& index, T value) const {
-        const auto [pe, address] = place("p", index);
+        const auto [pe, address] = locate("p", index);
         context_.p(address, value, pe);
     }
     /// Adds to one element atomically; returns its value before.
     T fetch_add(const Index<N>& index, T value) const requires AddAtomic<T> {
-        const auto [pe, address] = place("fetch_add", index);
+        const auto [pe, address] = locate("fetch_add", index);
         return context_.atomic_fetch_add(address, value, pe);
     }
 
@@ -308,7 +308,7 @@ template <Symmetric T, std::size_t N> class DistArray {
                                " elements for a box of " + detail::text_of(extents_of(box)));
         return {values.data(), extents_of(box)};
     }
-    std::pair<int, T*> place(const char* call, const Index<N>& index) const {
+    std::pair<int, T*> locate(const char* call, const Index<N>& index) const {
         layout().check(call, index);
         const auto [pe, at] = layout_.find(index);
         return {pe, &block()[at]};
@@ -351,9 +351,9 @@ DistArray<T, N> detail::TeamChange<T, N>::redistributed(const DistArray<T, N>& a
     const Context& context = over.context();
     char* const heap = context.window().mine;
     const std::ptrdiff_t own = team ? reinterpret_cast<char*>(made.block_.data()) - heap : -1;
-    std::ptrdiff_t place = 0;
-    over.max_reduce(std::span(&place, 1), std::span(&own, 1));
-    const View<T, N> there(reinterpret_cast<T*>(heap + place), layout.block());
+    std::ptrdiff_t offset = 0;
+    over.max_reduce(std::span(&offset, 1), std::span(&own, 1));
+    const View<T, N> there(reinterpret_cast<T*>(heap + offset), layout.block());
     if (has_array)
         array.layout_.for_each_owned(array.me_, [&](int, const Box<N>& local, const Box<N>& global) {
             const View<const T, N> given = array.block_.box(local);

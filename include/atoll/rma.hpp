@@ -110,10 +110,10 @@ class ATOLL_API RmaOps : public ContextBase {
         put_signal_bytes<false>(dst, src, bytes_of<T>(count), signal, value, op, pe);
     }
     void signal_set(std::uint64_t* signal, std::uint64_t value, int pe) const {
-        signal_op(signal_place(SignalOp::set, signal, value, pe), signal, value, SignalOp::set, pe);
+        signal_op(signal_address(SignalOp::set, signal, value, pe), signal, value, SignalOp::set, pe);
     }
     void signal_add(std::uint64_t* signal, std::uint64_t value, int pe) const {
-        signal_op(signal_place(SignalOp::add, signal, value, pe), signal, value, SignalOp::add, pe);
+        signal_op(signal_address(SignalOp::add, signal, value, pe), signal, value, SignalOp::add, pe);
     }
     /// Loads this PE's own signal word, with acquire order.
     std::uint64_t signal_fetch(const std::uint64_t* signal) const {
@@ -164,7 +164,7 @@ class ATOLL_API RmaOps : public ContextBase {
     void put_signal_bytes(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
                           std::uint64_t value, SignalOp op, int pe) const {
         // The signal address is checked before the data move: a call that is refused moves nothing.
-        std::uint64_t* const word = signal_place(op, signal, value, pe);
+        std::uint64_t* const word = signal_address(op, signal, value, pe);
         if (bytes != 0) {
             check_local_memory(src, bytes);
             if (const Slot there = route_any(dst, bytes, pe); there.is_near() && !has_devices()) [[likely]]
@@ -228,8 +228,8 @@ class ATOLL_API RmaOps : public ContextBase {
         for (std::size_t i = 0; i < n_blocks; ++i, dst += dst_stride, src += src_stride)
             copy(dst, src, block * sizeof(T));
     }
-    std::uint64_t* signal_place(SignalOp op, std::uint64_t* signal, std::uint64_t value, int pe) const {
-        std::uint64_t* const there = place_for(op, signal, value, pe);
+    std::uint64_t* signal_address(SignalOp op, std::uint64_t* signal, std::uint64_t value, int pe) const {
+        std::uint64_t* const there = address_for(op, signal, value, pe);
         check_aligned(signal, sizeof *signal);
         return there;
     }

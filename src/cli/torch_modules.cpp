@@ -46,9 +46,9 @@ bool has_module(const fs::path& folder) {
 
 std::vector<std::string> torch_modules() {
     std::vector<std::string> names;
-    for (const fs::path& place : folders_of_modules()) {
+    for (const fs::path& parent : folders_of_modules()) {
         std::error_code error;
-        for (const fs::directory_entry& folder : fs::directory_iterator(place, error))
+        for (const fs::directory_entry& folder : fs::directory_iterator(parent, error))
             if (has_module(folder.path())) names.push_back(folder.path().filename().string());
     }
     std::sort(names.begin(), names.end());

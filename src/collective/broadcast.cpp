@@ -42,22 +42,22 @@ void broadcast_read(State& state, const core::Called& call, void* dst, const voi
 /// Describes the root's source or another member's target, and whether other members can access it.
 struct BroadcastLine {
     enum : unsigned { reachable = 1, of_root = 2 };
-    Place place;
+    ArrayLocation location;
     std::uint64_t bytes;
 
-    bool is_reachable() const { return (place.flags() & reachable) != 0; }
-    bool is_of_root() const { return (place.flags() & of_root) != 0; }
+    bool is_reachable() const { return (location.flags() & reachable) != 0; }
+    bool is_of_root() const { return (location.flags() & of_root) != 0; }
 };
 
-Place place_of(const State& state, const void* p, std::size_t bytes, unsigned flags) {
+ArrayLocation location_of(const State& state, const void* p, std::size_t bytes, unsigned flags) {
     const bool reachable = state.reachable(p, bytes);
     return {reachable ? state.offset_of(p, bytes) : 0, flags | (reachable ? BroadcastLine::reachable : 0u)};
 }
 
 /// Throws unless `line` of `member` belongs to this call, because memory is accessed by its contents.
 void check_line(const State& state, const BroadcastLine& line, std::size_t bytes, int member, int root) {
-    if (line.is_of_root() != (member == root) || !state.is_in_slot(line.place.offset(), 0) ||
-        (line.is_reachable() && !state.is_in_slot(line.place.offset(), line.bytes)))
+    if (line.is_of_root() != (member == root) || !state.is_in_slot(line.location.offset(), 0) ||
+        (line.is_reachable() && !state.is_in_slot(line.location.offset(), line.bytes)))
         throw_other_call(state, "broadcast", member);
     if (line.bytes != bytes) throw_sizes(state, "broadcast", member, line.bytes, bytes);
 }
@@ -114,9 +114,9 @@ std::vector<BroadcastLine> meet_for_both(State& state, const core::Called& call,
 char* own_target(State& state, const core::Called& call, const void* dst, const void* src, std::size_t bytes,
                  int root) {
     core::TeamState& team = state.team();
-    const Place mine = dst != src ? place_of(state, dst, bytes, 0) : Place();
+    const ArrayLocation mine = dst != src ? location_of(state, dst, bytes, 0) : ArrayLocation();
     team.exchange(call, &mine, sizeof mine);
-    Place own;
+    ArrayLocation own;
     std::memcpy(&own, team.exchanged(root), sizeof own);
     if ((own.flags() & BroadcastLine::reachable) == 0) return nullptr;
     if (!state.is_in_slot(own.offset(), bytes)) throw_other_call(state, "broadcast", root);
@@ -129,9 +129,9 @@ bool broadcast_both(State& state, const core::Called& call, void* dst, const voi
                     int root) {
     core::TeamState& team = state.team();
     const int me = state.my_pe();
-    const Place place =
-        place_of(state, me == root ? src : dst, bytes, me == root ? BroadcastLine::of_root : 0u);
-    const std::vector<BroadcastLine> lines = meet_for_both(state, call, {place, bytes}, root);
+    const ArrayLocation location =
+        location_of(state, me == root ? src : dst, bytes, me == root ? BroadcastLine::of_root : 0u);
+    const std::vector<BroadcastLine> lines = meet_for_both(state, call, {location, bytes}, root);
     const auto line = [&](int i) -> const BroadcastLine& { return lines[static_cast<std::size_t>(i)]; };
     const auto taken = [&](int i) -> core::SyncLine& { return team.member(i).taken; };
     if (!line(root).is_reachable()) return false;
@@ -143,7 +143,7 @@ bool broadcast_both(State& state, const core::Called& call, void* dst, const voi
     const bool is_for_two = bytes >= CopyChoices::own_from_bytes && line(next).is_reachable();
     char* const own = is_for_two ? own_target(state, call, dst, src, bytes, root) : nullptr;
     if (me != root) {
-        const char* from = state.at(root, line(root).place.offset());
+        const char* from = state.at(root, line(root).location.offset());
         for (std::size_t k = 0; segments.take(taken(me)); ++k) {
             segments.copy(k, me, static_cast<char*>(dst), from);
             if (own && me == next) segments.copy(k, root, own, from);
@@ -155,7 +155,7 @@ bool broadcast_both(State& state, const core::Called& call, void* dst, const voi
         for (int d = 1; d < state.n_pes(); ++d) {
             const int i = (root + d) % state.n_pes();
             if (!line(i).is_reachable()) continue;
-            char* to = state.at(i, line(i).place.offset());
+            char* to = state.at(i, line(i).location.offset());
             for (std::size_t k = segments.count(); segments.take(taken(i)); --k) {
                 segments.copy(k - 1, i, to, from);
                 if (own && i == next) segments.copy(k - 1, root, own, from);

@@ -11,7 +11,7 @@ constexpr std::size_t least_share = 8 * 1024;
 
 }  // namespace
 
-std::size_t Fetch::place(const std::vector<FarPiece>& pieces) {
+std::size_t Fetch::assign_starts(const std::vector<FarPiece>& pieces) {
     starts_.clear();
     std::size_t end = 0;
     for (const FarPiece& piece : pieces) {
@@ -28,7 +28,7 @@ void Fetch::get(const FarPiece& piece, std::size_t lo, std::size_t hi, char* to)
 }
 
 void Fetch::for_me(const std::vector<FarPiece>& pieces) {
-    own_.resize(place(pieces));
+    own_.resize(assign_starts(pieces));
     base_ = own_.data();
     if (pieces.empty()) return;
     state_.spread()->complete_on(own_, [&] {
@@ -39,7 +39,7 @@ void Fetch::for_me(const std::vector<FarPiece>& pieces) {
 void Fetch::for_all_here(const std::vector<FarPiece>& pieces) {
     core::TeamState& near = state_.spread()->local();
     char* common = near.n_pes() > 1 ? state_.fetched() : nullptr;
-    const std::size_t total = place(pieces);
+    const std::size_t total = assign_starts(pieces);
     if (!common || total > fetched_bytes) return for_me(pieces);
     char* to = common + static_cast<std::size_t>(state_.next_fetch()) * fetched_bytes;
     base_ = to;

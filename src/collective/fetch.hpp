@@ -28,7 +28,7 @@ class Fetch {
     const char* at(std::size_t i) const { return base_ + starts_[i]; }
 
   private:
-    std::size_t place(const std::vector<FarPiece>& pieces);
+    std::size_t assign_starts(const std::vector<FarPiece>& pieces);
     void get(const FarPiece& piece, std::size_t lo, std::size_t hi, char* to) const;
 
     State& state_;

@@ -17,13 +17,13 @@ Slices::Slices(State& state, const core::Called& call, const SliceArguments& min
     if (staged != 0 && !staging) staged = no_room;
     // Other members write targets only after all have met, so the other half is free by then.
     const auto half = static_cast<std::size_t>(staged != 0 ? state.next_half() : 0);
-    const auto place = [&](bool in_place, const void* data, std::size_t which, unsigned flags) {
-        if (in_place) return Place(state.offset_of(data, mine.bytes), flags);
-        return Place(staging ? state.offset_of(staging + which * half_bytes) : 0, flags);
+    const auto location = [&](bool in_place, const void* data, std::size_t which, unsigned flags) {
+        if (in_place) return ArrayLocation(state.offset_of(data, mine.bytes), flags);
+        return ArrayLocation(staging ? state.offset_of(staging + which * half_bytes) : 0, flags);
     };
     my_line_.bytes = mine.bytes;
-    my_line_.src = place(src_reachable, mine.src, half, staged | (mine.wants_result ? wanted : 0u));
-    if (mine.wants_result) my_line_.dst = place(dst_reachable, mine.dst, 1 - half, 0);
+    my_line_.src = location(src_reachable, mine.src, half, staged | (mine.wants_result ? wanted : 0u));
+    if (mine.wants_result) my_line_.dst = location(dst_reachable, mine.dst, 1 - half, 0);
     copy_in();
 }
 
@@ -58,9 +58,9 @@ void Slices::check(int member) const {
         throw_sizes(state_, call_.operation(), member, theirs.bytes, mine_.bytes);
     // Before the locations: a member without room sends no valid ones.
     if ((theirs.staged() & no_room) != 0) throw_no_room(state_, call_.operation(), member);
-    const auto fits = [&](const Place& place, unsigned staged) {
+    const auto fits = [&](const ArrayLocation& location, unsigned staged) {
         const bool is_staged = (theirs.staged() & staged) != 0;
-        return state_.is_in_slot(place.offset(), is_staged ? half_bytes : theirs.bytes);
+        return state_.is_in_slot(location.offset(), is_staged ? half_bytes : theirs.bytes);
     };
     if (!fits(theirs.src, src_staged) || (theirs.wants_result() && !fits(theirs.dst, dst_staged)))
         throw_other_call(state_, call_.operation(), member);
@@ -102,7 +102,7 @@ std::size_t Slices::fetch_far(std::size_t lo, std::size_t hi) {
     fetched_lo_ = lo;
     pieces_.clear();
     for (int i = 0; i < state_.n_pes(); ++i)
-        if (state_.is_far(i)) pieces_.push_back({i, source_place(i) + lo, bytes});
+        if (state_.is_far(i)) pieces_.push_back({i, source_offset(i) + lo, bytes});
     fetch_.for_me(pieces_);
     out_.resize(bytes);
     return bytes;
@@ -136,7 +136,7 @@ void Slices::send_far(std::size_t lo, std::size_t hi) {
             if (part == spread.parts().mine) continue;
             const int to = receiver(part, state_.my_pe());
             if (to >= 0)
-                spread.put(to, target_place(to) + lo, out_.data(), hi - lo, transport::Completion::at_quiet);
+                spread.put(to, target_offset(to) + lo, out_.data(), hi - lo, transport::Completion::at_quiet);
         }
     });
 }

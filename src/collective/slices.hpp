@@ -43,17 +43,17 @@ class Slices {
     const char* source(int member, std::size_t at) const {
         if (state_.is_far(member)) [[unlikely]]
             return fetched(member) + (at - fetched_lo_);
-        return state_.at(member, source_place(member)) + at;
+        return state_.at(member, source_offset(member)) + at;
     }
     /// Undefined for members on other hosts.
-    char* target(int member) const { return state_.at(member, target_place(member)); }
+    char* target(int member) const { return state_.at(member, target_offset(member)); }
     /// Writes to all members that want a result.
     void write(std::size_t at, const char* data, std::size_t bytes);
 
   private:
     enum : unsigned { src_staged = 1, dst_staged = 2, no_room = 4, wanted = 8 };
     struct Line {
-        Place src, dst;  ///< `src` with the flags of both
+        ArrayLocation src, dst;  ///< `src` with the flags of both
         std::uint64_t bytes;
 
         unsigned staged() const { return src.flags() & (src_staged | dst_staged | no_room); }
@@ -65,10 +65,10 @@ class Slices {
     const Line& line(int member) const {
         return *reinterpret_cast<const Line*>(state_.team().exchanged(member));
     }
-    std::uint64_t source_place(int member) const {
+    std::uint64_t source_offset(int member) const {
         return line(member).src.offset() + (line(member).staged() & src_staged ? 0 : piece_lo_);
     }
-    std::uint64_t target_place(int member) const {
+    std::uint64_t target_offset(int member) const {
         return line(member).dst.offset() + (line(member).staged() & dst_staged ? 0 : piece_lo_);
     }
     /// Fetches the sources of other hosts from `lo` on; returns the number of bytes fetched.

@@ -79,9 +79,9 @@ Sources::Sources(State& state, const core::Called& call, const Source& mine, con
 }
 
 void Sources::say(Kind kind, const void* data, unsigned half) {
-    my_line_.place = Place(data ? state_.offset_of(data) : 0, static_cast<unsigned>(kind) |
-                                                                  (mine_.blocks != 1 ? many_blocks : 0u) |
-                                                                  (half != 0 ? second_half : 0u));
+    my_line_.location = ArrayLocation(data ? state_.offset_of(data) : 0,
+                                      static_cast<unsigned>(kind) | (mine_.blocks != 1 ? many_blocks : 0u) |
+                                          (half != 0 ? second_half : 0u));
 }
 
 void Sources::copy_in() {
@@ -119,7 +119,8 @@ void Sources::meet() {
 /// arrays. This holds even if a member is in another call. All members throw, since all read the same lines.
 void Sources::check(int member) const {
     const Line& theirs = line(member);
-    const bool one_kind = (theirs.place.flags() & many_blocks) == (my_line_.place.flags() & many_blocks);
+    const bool one_kind =
+        (theirs.location.flags() & many_blocks) == (my_line_.location.flags() & many_blocks);
     if (!mine_.any_size && one_kind && theirs.block_bytes != mine_.block_bytes)
         throw_sizes(state_, call_.operation(), member, theirs.block_bytes, mine_.block_bytes);
     const bool read = member >= reads_.first && member < reads_.first + reads_.count;
@@ -128,14 +129,14 @@ void Sources::check(int member) const {
                                   ? times(theirs.block_bytes, static_cast<int>(mine_.blocks))
                               : theirs.kind() == Kind::staged ? 2 * half_bytes
                                                               : 0;
-    if (!one_kind || (read && has_none) || !state_.is_in_slot(theirs.place.offset(), bytes))
+    if (!one_kind || (read && has_none) || !state_.is_in_slot(theirs.location.offset(), bytes))
         throw_other_call(state_, call_.operation(), member);
 }
 
 void Sources::fetch_far() {
     pieces_.clear();
     for (int i = reads_.first; i < reads_.first + reads_.count; ++i)
-        if (state_.is_far(i)) pieces_.push_back({i, place(i, reads_.block), length(i)});
+        if (state_.is_far(i)) pieces_.push_back({i, offset_of(i, reads_.block), length(i)});
     if (reads_.alike)
         fetch_.for_all_here(pieces_);
     else

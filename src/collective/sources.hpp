@@ -67,7 +67,7 @@ class Sources {
     const char* at(int member, std::size_t block) const {
         if (state_.is_far(member)) [[unlikely]]
             return fetched(member);
-        return state_.at(member, place(member, block));
+        return state_.at(member, offset_of(member, block));
     }
     std::size_t block_bytes(int member) const { return line(member).block_bytes; }
 
@@ -75,20 +75,21 @@ class Sources {
     enum : unsigned { kind_mask = 3, many_blocks = 4, second_half = 8 };
     enum class Kind : std::uint8_t { none, in_place, staged, no_room };
     struct Line {
-        Place place;
+        ArrayLocation location;
         std::uint64_t block_bytes;
 
-        Kind kind() const { return static_cast<Kind>(place.flags() & kind_mask); }
-        unsigned half() const { return (place.flags() & second_half) != 0 ? 1 : 0; }
+        Kind kind() const { return static_cast<Kind>(location.flags() & kind_mask); }
+        unsigned half() const { return (location.flags() & second_half) != 0 ? 1 : 0; }
     };
     const Line& line(int member) const {
         return *reinterpret_cast<const Line*>(state_.team().exchanged(member));
     }
     /// The offset of a piece of a member's block in its slot.
-    std::uint64_t place(int member, std::size_t block) const {
+    std::uint64_t offset_of(int member, std::size_t block) const {
         const Line& theirs = line(member);
-        if (theirs.kind() == Kind::in_place) return theirs.place.offset() + block * theirs.block_bytes + lo_;
-        return theirs.place.offset() + ((theirs.half() + turn_) & 1) * half_bytes + block * piece_;
+        if (theirs.kind() == Kind::in_place)
+            return theirs.location.offset() + block * theirs.block_bytes + lo_;
+        return theirs.location.offset() + ((theirs.half() + turn_) & 1) * half_bytes + block * piece_;
     }
     void say(Kind kind, const void* data, unsigned half);
     void check(int member) const;

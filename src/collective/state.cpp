@@ -31,19 +31,19 @@ char* State::fetched() {
     if (fetched_asked_) return fetched_;
     fetched_asked_ = true;
     core::TeamState& near = spread()->local();
-    std::uint64_t place = 0;
+    std::uint64_t offset = 0;
     if (near.my_pe() == 0) {
         try {
             fetched_ = static_cast<char*>(job_.arena().allocate(2 * fetched_bytes));
             fetched_owned_ = true;
-            place = job_.arena().offset(fetched_) + 1;
+            offset = job_.arena().offset(fetched_) + 1;
         } catch (const Error&) {
-            place = 0;
+            offset = 0;
         }
     }
-    near.exchange("a collective", &place, sizeof place);
-    std::memcpy(&place, near.exchanged(0), sizeof place);
-    fetched_ = place == 0 ? nullptr : static_cast<char*>(job_.arena().address(near.world_pe(0), place - 1));
+    near.exchange("a collective", &offset, sizeof offset);
+    std::memcpy(&offset, near.exchanged(0), sizeof offset);
+    fetched_ = offset == 0 ? nullptr : static_cast<char*>(job_.arena().address(near.world_pe(0), offset - 1));
     return fetched_;
 }
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "collective/array_location.hpp"
 #include "collective/copy_choice.hpp"
-#include "collective/place.hpp"
 #include "collective/table.hpp"
 #include "core/job/job_state.hpp"
 #include "core/team/team_state.hpp"

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* file_name = "libatoll_cuda.so";
 
 /// Adds the folder of a wheel: its bin/ is beside lib/, which contains the package.
-void add_places_of_packages(const std::filesystem::path& prefix, std::vector<std::string>& found) {
+void add_package_paths(const std::filesystem::path& prefix, std::vector<std::string>& found) {
     glob_t here{};
     const std::string pattern = prefix / "lib/python3.*/site-packages/atoll/lib" / file_name;
     if (::glob(pattern.c_str(), 0, nullptr, &here) == 0)
@@ -26,14 +26,14 @@ void add_places_of_packages(const std::filesystem::path& prefix, std::vector<std
 
 /// Candidates for the library: beside the object that contains this code (libatoll.so, or our own
 /// executable), then the loader's search path.
-std::vector<std::string> places() {
+std::vector<std::string> candidates() {
     std::vector<std::string> found;
     Dl_info self{};
     if (::dladdr(reinterpret_cast<const void*>(&device_plugin), &self) != 0 && self.dli_fname) {
         const auto folder = std::filesystem::absolute(self.dli_fname).parent_path();
         found.push_back((folder / file_name).string());
         if (folder.filename() != "lib") found.push_back((folder.parent_path() / "lib" / file_name).string());
-        if (folder.filename() == "bin") add_places_of_packages(folder.parent_path(), found);
+        if (folder.filename() == "bin") add_package_paths(folder.parent_path(), found);
     }
     found.emplace_back(file_name);
     return found;
@@ -41,12 +41,12 @@ std::vector<std::string> places() {
 
 void* open_library() {
     std::string tried;
-    for (const std::string& place : places()) {
-        if (place.find('/') != std::string::npos && !std::filesystem::exists(place)) {
-            tried += (tried.empty() ? "" : ", ") + place;
+    for (const std::string& path : candidates()) {
+        if (path.find('/') != std::string::npos && !std::filesystem::exists(path)) {
+            tried += (tried.empty() ? "" : ", ") + path;
             continue;
         }
-        if (void* library = ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+        if (void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
         tried += (tried.empty() ? "" : ", ") + std::string(::dlerror());
     }
     throw Error(
@@ -68,8 +68,8 @@ const DevicePlugin& load() {
 }
 
 bool stands_somewhere() {
-    for (const std::string& place : places())
-        if (place.find('/') != std::string::npos && std::filesystem::exists(place)) return true;
+    for (const std::string& path : candidates())
+        if (path.find('/') != std::string::npos && std::filesystem::exists(path)) return true;
     void* const library = ::dlopen(file_name, RTLD_LAZY | RTLD_LOCAL);
     return library != nullptr;
 }

@@ -18,7 +18,7 @@ DeviceServer::DeviceServer(Gpu& gpu, char* base, std::size_t bytes)
       ring_(static_cast<char*>(pinning_.pin(ring_bytes + sizeof *fetched_))),
       fetched_(reinterpret_cast<std::uint64_t*>(ring_ + ring_bytes)) {}
 
-char* DeviceServer::place(std::uint64_t offset, std::size_t bytes) const {
+char* DeviceServer::address_at(std::uint64_t offset, std::size_t bytes) const {
     if (offset <= bytes_ && bytes <= bytes_ - offset) return base_ + offset;
     throw Error(ErrorCode::not_symmetric, "another PE sent an operation on " + std::to_string(bytes) +
                                               " bytes at " + std::to_string(offset) +
@@ -42,11 +42,11 @@ char* DeviceServer::staged(const void* src, std::size_t bytes) {
 }
 
 void DeviceServer::put(std::uint64_t offset, const void* src, std::size_t bytes) {
-    executor_.begin_copy(place(offset, bytes), staged(src, bytes), bytes, stream_);
+    executor_.begin_copy(address_at(offset, bytes), staged(src, bytes), bytes, stream_);
 }
 
 void DeviceServer::get(void* dst, std::uint64_t offset, std::size_t bytes) {
-    executor_.begin_copy(dst, place(offset, bytes), bytes, stream_);
+    executor_.begin_copy(dst, address_at(offset, bytes), bytes, stream_);
     settle();
 }
 
@@ -54,7 +54,7 @@ void DeviceServer::put_blocks(std::uint64_t offset, const void* src, const trans
     const std::size_t reach = detail::extent_bytes(static_cast<std::ptrdiff_t>(blocks.remote_stride),
                                                    blocks.block_bytes, blocks.n_blocks, 1);
     executor_.start(
-        StridedCall{place(offset, reach), staged(src, blocks.block_bytes * blocks.n_blocks),
+        StridedCall{address_at(offset, reach), staged(src, blocks.block_bytes * blocks.n_blocks),
                     static_cast<std::int64_t>(blocks.remote_stride),
                     static_cast<std::int64_t>(blocks.block_bytes), blocks.block_bytes, blocks.n_blocks},
         stream_);
@@ -66,7 +66,7 @@ void DeviceServer::get_blocks(void* dst, std::uint64_t offset, const transport::
                                                    blocks.block_bytes, blocks.n_blocks, 1);
     char* packed = ring_for(bytes);
     executor_.start(
-        StridedCall{packed, place(offset, reach), static_cast<std::int64_t>(blocks.block_bytes),
+        StridedCall{packed, address_at(offset, reach), static_cast<std::int64_t>(blocks.block_bytes),
                     static_cast<std::int64_t>(blocks.remote_stride), blocks.block_bytes, blocks.n_blocks},
         stream_);
     settle();
@@ -78,7 +78,7 @@ std::uint64_t DeviceServer::atomic(std::uint64_t offset, AtomicOp op, DType type
     const bool fetches = transport::is_fetching(op);
     if (fetches) *fetched_ = 0;
     executor_.start(
-        WordCall{place(offset, size_of(type)), fetches ? fetched_ : nullptr, value, compare, op, type},
+        WordCall{address_at(offset, size_of(type)), fetches ? fetched_ : nullptr, value, compare, op, type},
         stream_);
     if (!fetches) return 0;
     settle();

@@ -27,7 +27,7 @@ class DeviceServer final : public transport::DeviceOwner {
 
   private:
     static constexpr std::size_t ring_bytes = std::size_t{4} << 20;
-    char* place(std::uint64_t offset, std::size_t bytes) const;
+    char* address_at(std::uint64_t offset, std::size_t bytes) const;
     /// Returns the next part of the ring. Its previous contents have been copied out.
     char* ring_for(std::size_t bytes);
     char* staged(const void* src, std::size_t bytes);

@@ -118,9 +118,9 @@ void copy_resident(int fd, std::uintptr_t from, std::uintptr_t end, std::size_t 
     std::array<std::uint64_t, 512> entries;
     while (from < end) {
         const std::size_t pages = std::min<std::size_t>((end - from) / page_bytes(), entries.size());
-        const auto place = static_cast<off_t>(from / page_bytes() * sizeof entries[0]);
+        const auto file_offset = static_cast<off_t>(from / page_bytes() * sizeof entries[0]);
         const ssize_t bytes =
-            pagemap ? ::pread(pagemap.get(), entries.data(), pages * sizeof entries[0], place) : 0;
+            pagemap ? ::pread(pagemap.get(), entries.data(), pages * sizeof entries[0], file_offset) : 0;
         if (bytes <= 0) return copy_out(fd, from, end - from, to);  // no /proc: dense, but correct
         const auto known = static_cast<std::size_t>(bytes) / sizeof entries[0];
         for (std::size_t i = 0; i < known; ++i, from += page_bytes(), to += page_bytes())
@@ -130,9 +130,9 @@ void copy_resident(int fd, std::uintptr_t from, std::uintptr_t end, std::size_t 
 
 void map_over(const StaticData& data, int fd, std::size_t offset) {
     for (const StaticData::Segment& segment : data.segments) {
-        const std::size_t place = offset + (segment.begin - data.begin());
+        const std::size_t file_offset = offset + (segment.begin - data.begin());
         const long mapped = ::syscall(SYS_mmap, segment.begin, segment.end - segment.begin,
-                                      segment.protection, MAP_SHARED | MAP_FIXED, fd, place);
+                                      segment.protection, MAP_SHARED | MAP_FIXED, fd, file_offset);
         if (mapped == -1)
             throw Error(ErrorCode::out_of_memory,
                         "The program's static data cannot be mapped as shared memory: " +
@@ -157,9 +157,9 @@ void share_static_data(const StaticData& data, int fd, std::size_t offset) {
     prepare_for_forks(data, fd, offset);
     const WriteGuard guard(data);
     for (const StaticData::Segment& segment : data.segments) {
-        const std::size_t place = offset + (segment.begin - data.begin());
-        copy_out(fd, segment.begin, segment.file_end - segment.begin, place);
-        copy_resident(fd, segment.file_end, segment.end, place + (segment.file_end - segment.begin));
+        const std::size_t file_offset = offset + (segment.begin - data.begin());
+        copy_out(fd, segment.begin, segment.file_end - segment.begin, file_offset);
+        copy_resident(fd, segment.file_end, segment.end, file_offset + (segment.file_end - segment.begin));
     }
     map_over(data, fd, offset);
     isolate_forks();

@@ -23,9 +23,9 @@ nvshmem_team_t number_of(const Call& call, shmem_team_t team) {
     if (team == SHMEM_TEAM_INVALID) return NVSHMEM_TEAM_INVALID;
     const std::lock_guard lock(numbering);
     for (int i = NVSHMEM_TEAMS_MIN; i < most_teams; ++i) {
-        std::atomic<shmem_team_t>& place = made[static_cast<std::size_t>(i)];
-        if (place.load(std::memory_order_relaxed) != nullptr) continue;
-        place.store(team, std::memory_order_release);
+        std::atomic<shmem_team_t>& entry = made[static_cast<std::size_t>(i)];
+        if (entry.load(std::memory_order_relaxed) != nullptr) continue;
+        entry.store(team, std::memory_order_release);
         return i;
     }
     shmem::fail(call, std::to_string(most_teams) + " teams are alive; destroy some by nvshmem_team_destroy.");

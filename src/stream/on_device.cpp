@@ -57,8 +57,8 @@ struct Arrays {
 };
 static_assert(sizeof(Arrays) <= core::exchange_bytes);
 
-std::uint64_t place_of(const core::JobState& job, const gpu::DeviceMemory& device, const char* operation,
-                       const char* name, const void* array, std::size_t bytes) {
+std::uint64_t array_offset(const core::JobState& job, const gpu::DeviceMemory& device, const char* operation,
+                           const char* name, const void* array, std::size_t bytes) {
     if (device.in_window(array) && !device.holds(array))
         throw Error(ErrorCode::not_symmetric,
                     std::string(operation) + ": " + name + " (" + common::address_text(array) +
@@ -82,9 +82,9 @@ Arrays describe(State& state, const char* operation, const GroupArguments& argum
     arrays.src_bytes = arguments.bytes;
     if (arguments.kind == Group::collect) arrays.dst_bytes = arguments.room;
     if (arguments.writes(me))
-        arrays.dst = place_of(job, device, operation, "dst", arguments.dst, arguments.dst_bytes(n));
+        arrays.dst = array_offset(job, device, operation, "dst", arguments.dst, arguments.dst_bytes(n));
     if (arguments.reads(me))
-        arrays.src = place_of(job, device, operation, "src", arguments.src, arguments.src_bytes(n));
+        arrays.src = array_offset(job, device, operation, "src", arguments.src, arguments.src_bytes(n));
     check_overlap(operation, arguments, me, n);
     return arrays;
 }

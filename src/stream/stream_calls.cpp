@@ -109,19 +109,19 @@ void StreamCalls::compare(core::TeamState& team, const gpu::GroupArguments& argu
 StreamCallRing* StreamCalls::ring_of(int member) {
     StreamCallRing*& ring = rings_[static_cast<std::size_t>(member)];
     if (ring != nullptr) return ring;
-    const std::uint64_t place = team_.member(member).stream_calls.load(std::memory_order_acquire);
-    if (place != 0)
-        ring = static_cast<StreamCallRing*>(team_.job().arena().address(team_.world_pe(member), place - 1));
+    const std::uint64_t offset = team_.member(member).stream_calls.load(std::memory_order_acquire);
+    if (offset != 0)
+        ring = static_cast<StreamCallRing*>(team_.job().arena().address(team_.world_pe(member), offset - 1));
     return ring;
 }
 
 std::string StreamCalls::found() {
     const std::uint32_t by = team_.control().streams_differ.load(std::memory_order_acquire);
     if (by == 0) return {};
-    const std::uint64_t place =
+    const std::uint64_t offset =
         team_.member(static_cast<int>(by) - 1).stream_calls.load(std::memory_order_acquire);
     const auto* ring = static_cast<const StreamCallRing*>(
-        team_.job().arena().address(team_.world_pe(static_cast<int>(by) - 1), place - 1));
+        team_.job().arena().address(team_.world_pe(static_cast<int>(by) - 1), offset - 1));
     return ring->text;
 }
 

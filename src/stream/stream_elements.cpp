@@ -187,7 +187,7 @@ class Pieces {
         }
         return most;
     }
-    static char* place(const Operand& o, std::uint64_t first) {
+    static char* address_of(const Operand& o, std::uint64_t first) {
         return o.is_staged ? o.staged : o.memory ? o.memory + first * o.step : nullptr;
     }
     void move(std::uint64_t first, std::uint64_t n) const {
@@ -199,9 +199,9 @@ class Pieces {
         ElementsCall piece = call_;
         piece.count = n;
         piece.begin = first;
-        piece.index.each = place(operands_[0], first);
-        piece.pe.each = place(operands_[1], first);
-        piece.values = place(values, first);
+        piece.index.each = address_of(operands_[0], first);
+        piece.pe.each = address_of(operands_[1], first);
+        piece.values = address_of(values, first);
         serve(job_, piece);
         lane_.run(piece);
         if (takes && values.is_staged)

@@ -38,8 +38,8 @@ class Guests : public ::testing::Test {
 
     common::ProcessFd come(int number, const std::string& secret) const {
         const StoreClient::Identity identity{-1 - number, 1, secret, "", 3};
-        const Place place{"127.0.0.1", std::to_string(port_)};
-        StoreClient client([&] { return connect_to(resolve(place, "this host").get()); }, "here", identity,
+        const HostPort address{"127.0.0.1", std::to_string(port_)};
+        StoreClient client([&] { return connect_to(resolve(address, "this host").get()); }, "here", identity,
                            10);
         return client.take_connection();
     }

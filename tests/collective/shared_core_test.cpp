@@ -27,7 +27,7 @@ int bind_to_first_core() {
 TEST(SharedCore, IsFoundByTheMemberThatComesSecond) {
     std::thread([] {
         const int core = bind_to_first_core();
-        core::PlaceLine mine{}, theirs{};
+        core::CoreLine mine{}, theirs{};
         EXPECT_FALSE(core::share_core(mine, theirs)) << "the other has not told yet";
         EXPECT_EQ(mine.waits_on.load(), core + 1);
         EXPECT_TRUE(core::share_core(theirs, mine));
@@ -53,7 +53,7 @@ TEST(SharedCore, OfAllMembersLeavesMeetingsRight) {
             }
             core::TeamState& team = world.state();
             // Members of an oversubscribed team group by core instead.
-            EXPECT_EQ(team.member(job.my_pe()).place.waits_on.load(),
+            EXPECT_EQ(team.member(job.my_pe()).core_line.waits_on.load(),
                       team.meetings().is_oversubscribed() ? 0 : core + 1);
         });
 }

@@ -97,7 +97,7 @@ def test_near_is_the_general_way_for_one_owner(of: list[Axis], data: st.DataObje
             key.append(data.draw(st.builds(slice, ends, ends, st.sampled_from([None, 1, 2, 3, -1]))))
     pieces = list(layout.pieces(layout.box(tuple(key))))
     boxes = _atoll._Boxes()
-    boxes._place(layout.rows, None, None, 0)
+    boxes._set_block(layout.rows, None, None, 0)
     found = boxes._near(tuple(key))
     if found is None:
         plain = all(axis.is_contiguous or isinstance(k, int) for axis, k in zip(of, key, strict=True))

@@ -54,9 +54,9 @@ inline void mix(std::uint64_t& fingerprint, std::ptrdiff_t number) {
     fingerprint ^= fingerprint >> 29U;
 }
 
-/// A part's share of a range: `local` within the part, `place` within the range.
+/// A part's share of a range: `local` within the part, `target` within the range.
 struct Segment {
-    Range local, place;
+    Range local, target;
 };
 
 /// `length` indices over `parts` parts. With bounds, part i owns bounds[i] to bounds[i + 1]. Otherwise blocks

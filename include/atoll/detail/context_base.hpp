@@ -77,7 +77,7 @@ class ATOLL_API ContextBase {
     }
     /// Address at which the host updates one element on `pe` by `op`, an AtomicOp or SignalOp; null if the
     /// routed forms must be used. The slow path notes the update for hang reports.
-    template <class Op, class T> T* place_for(Op op, T* symmetric, T value, int pe) const {
+    template <class Op, class T> T* address_for(Op op, T* symmetric, T value, int pe) const {
         if (!is_in_heap(symmetric, sizeof(T), pe)) [[unlikely]] {
             const Slot elsewhere = route_elsewhere(symmetric, sizeof(T), pe);
             if (window_.fast_limit() == 0) [[unlikely]]

@@ -145,7 +145,7 @@ template <std::size_t N> class Layout {
                                                     " of an array of " + std::to_string(N) + " axes");
         std::vector<std::ptrdiff_t> found;
         for (const Segment& segment : axes_[axis].segments(coordinates(pe)[axis], whole()[axis]))
-            for (std::ptrdiff_t i = segment.place.start; i < segment.place.stop; ++i) found.push_back(i);
+            for (std::ptrdiff_t i = segment.target.start; i < segment.target.stop; ++i) found.push_back(i);
         return found;
     }
     /// The box of a PE's part in its block: all but the halo.
@@ -287,14 +287,14 @@ template <std::size_t N> class Layout {
             counts[axis] = static_cast<std::ptrdiff_t>(by_axis[axis].size());
         View<const char, N>(nullptr, counts).for_each_index([&](const Index<N>& choice) {
             Index<N> part{};
-            Box<N> local{}, place{};
+            Box<N> local{}, target{};
             for (std::size_t axis = 0; axis < N; ++axis) {
                 const auto& [number, segment] = by_axis[axis][static_cast<std::size_t>(choice[axis])];
                 part[axis] = number;
                 local[axis] = segment.local;
-                place[axis] = segment.place;
+                target[axis] = segment.target;
             }
-            f(pe_at(part), local, place);
+            f(pe_at(part), local, target);
         });
     }
 

@@ -50,16 +50,16 @@ ATOLL_ANYWHERE inline void load_parts(const void* from, unsigned i, unsigned ste
 ATOLL_ANYWHERE inline unsigned long long pairs_of(unsigned long long bytes) {
     return bytes == 0 ? 1 : (bytes + 7) / 8;
 }
-/// True if message `number` must fill its whole place, one of `Places` used in turn. Flags are 32 bits of the
+/// True if message `number` must fill its whole slot, one of `Slots` used in turn. Flags are 32 bits of the
 /// number. Short messages leave words with old flags behind. A refresh every 2^30 messages overwrites them
 /// long before the number wraps.
-template <unsigned Places, class Number> ATOLL_ANYWHERE bool is_refreshing(Number number) {
-    return (number & 0x3fffffffu) < Places && number >= Places;
+template <unsigned Slots, class Number> ATOLL_ANYWHERE bool is_refreshing(Number number) {
+    return (number & 0x3fffffffu) < Slots && number >= Slots;
 }
-/// Number of pairs that message `number` sends in a place of `room` bytes.
-template <unsigned Places, class Number>
+/// Number of pairs that message `number` sends in a slot of `room` bytes.
+template <unsigned Slots, class Number>
 ATOLL_ANYWHERE unsigned pairs_to_send(unsigned long long room, unsigned long long bytes, Number number) {
-    return static_cast<unsigned>(pairs_of(is_refreshing<Places>(number) ? room : bytes));
+    return static_cast<unsigned>(pairs_of(is_refreshing<Slots>(number) ? room : bytes));
 }
 
 /// One call of a small collective, seen from one thread of the scope.

@@ -16,13 +16,13 @@ namespace detail {
 
 /// The address of an element of two bytes on `pe`, as bits.
 template <class Half>
-__device__ unsigned short* half_for(const Team& team, Operation operation, const Half* place, int pe) {
-    return reinterpret_cast<unsigned short*>(near_for(team, operation, const_cast<Half*>(place), pe));
+__device__ unsigned short* half_for(const Team& team, Operation operation, const Half* element, int pe) {
+    return reinterpret_cast<unsigned short*>(near_for(team, operation, const_cast<Half*>(element), pe));
 }
 /// Replaces two bytes by change(those found), which it returns. It compares and swaps the surrounding four
 /// bytes until no other update intervened.
-template <class Change> __device__ unsigned short change_half(unsigned short* place, Change change) {
-    const auto address = reinterpret_cast<unsigned long long>(place);
+template <class Change> __device__ unsigned short change_half(unsigned short* element, Change change) {
+    const auto address = reinterpret_cast<unsigned long long>(element);
     unsigned* around = reinterpret_cast<unsigned*>(address / 4 * 4);
     const unsigned shift = address % 4 * 8;
     for (unsigned before = load_relaxed(around);;) {

@@ -38,9 +38,9 @@ ATOLL_ANYWHERE inline Post* post_of(const Mailbox& box, int pe) {
 /// Address of message `number` of a sender.
 ATOLL_ANYWHERE inline FlaggedPair* message_at(const Team& team, const Mailbox& box, int sender,
                                               unsigned long long number) {
-    const unsigned long long place =
+    const unsigned long long index =
         static_cast<unsigned long long>(sender) * Mailbox::depth + number % Mailbox::depth;
-    return reinterpret_cast<FlaggedPair*>(post_of(box, team.n_pes)) + place * pairs_of(box.room);
+    return reinterpret_cast<FlaggedPair*>(post_of(box, team.n_pes)) + index * pairs_of(box.room);
 }
 
 /// True if this thread must take part in a short message. Threads without a part, up to the end of the last

@@ -96,7 +96,7 @@ __device__ __noinline__ inline void trap(const Watch* watch) {
 }
 
 /// Adds the grid, and the place of this thread in it.
-__device__ __noinline__ inline Report placed(const Report& what) {
+__device__ __noinline__ inline Report with_position(const Report& what) {
     Report report = what;
     report.blocks = gridDim.x * gridDim.y * gridDim.z;
     report.threads = blockDim.x * blockDim.y * blockDim.z;
@@ -109,7 +109,7 @@ __device__ __noinline__ inline Report placed(const Report& what) {
 /// reports.
 __device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& what, unsigned state = 2) {
     if (atomicCAS_system(&watch->report.state, 0u, 1u) == 0u) {
-        Report report = placed(what);
+        Report report = with_position(what);
         report.state = 1;
         watch->report = report;
         __threadfence_system();
@@ -122,7 +122,7 @@ __device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& 
 /// Answers the host, which asks a few times a second. One of the waiting threads does so.
 __device__ __noinline__ inline void answer_host(Watch* watch, const Report& what) {
     if (atomicCAS_system(&watch->asked, 1u, 2u) != 1u) return;
-    watch->waiting = placed(what);
+    watch->waiting = with_position(what);
     __threadfence_system();
     store_relaxed(&watch->asked, 3u);
 }

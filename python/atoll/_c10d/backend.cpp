@@ -268,7 +268,7 @@ WorkPtr AtollBackend::allreduce_coalesced(Tensors& tensors, const c10d::Allreduc
     std::unordered_set<const void*> seen;
     Tensors sources;
     for (const at::Tensor& tensor : tensors) {
-        check_place(tensor, "all_reduce_coalesced");
+        check_device(tensor, "all_reduce_coalesced");
         const bool again = tensor.nbytes() != 0 && !seen.insert(tensor.data_ptr()).second;
         sources.push_back(again ? tensor.clone() : tensor);
     }
@@ -335,7 +335,7 @@ WorkPtr AtollBackend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors
 WorkPtr AtollBackend::_allgather_base(at::Tensor& output, at::Tensor& input,
                                       const c10d::AllgatherOptions& opts) {
     const char* const operation = "all_gather_single";
-    check_place(input, operation);
+    check_device(input, operation);
     check_alike(output, input, operation);
     TORCH_CHECK_VALUE(output.numel() == input.numel() * size_, operation, ": the output has ", output.numel(),
                       " elements; ", size_, " inputs of ", input.numel(), " make ", input.numel() * size_,
@@ -422,7 +422,7 @@ WorkPtr AtollBackend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inp
 WorkPtr AtollBackend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                            const c10d::ReduceScatterOptions& opts) {
     const char* const operation = "reduce_scatter_single";
-    check_place(input, operation);
+    check_device(input, operation);
     check_alike(output, input, operation);
     TORCH_CHECK_VALUE(input.numel() == output.numel() * size_, operation, ": the input has ", input.numel(),
                       " elements; ", size_, " outputs of ", output.numel(), " make ", output.numel() * size_,
@@ -467,7 +467,7 @@ WorkPtr AtollBackend::alltoall_base(at::Tensor& output, at::Tensor& input,
                                     std::vector<std::int64_t>& input_splits,
                                     const c10d::AllToAllOptions& opts) {
     const char* const operation = "all_to_all_single";
-    check_place(input, operation);
+    check_device(input, operation);
     check_alike(output, input, operation);
     TORCH_CHECK_VALUE(input.is_contiguous() && output.is_contiguous(), operation,
                       ": Tensors must be contiguous, as with gloo and NCCL.");

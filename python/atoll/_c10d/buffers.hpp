@@ -9,7 +9,7 @@
 
 namespace atoll_c10d {
 
-inline void check_place(const at::Tensor& tensor, const char* operation) {
+inline void check_device(const at::Tensor& tensor, const char* operation) {
     TORCH_CHECK_VALUE(tensor.defined(), operation, " was given an undefined tensor.");
     if (!tensor.device().is_cpu() && !tensor.device().is_cuda())
         C10_THROW_ERROR(NotImplementedError,
@@ -20,7 +20,7 @@ inline void check_place(const at::Tensor& tensor, const char* operation) {
 }
 
 inline void check_alike(const at::Tensor& tensor, const at::Tensor& first, const char* operation) {
-    check_place(tensor, operation);
+    check_device(tensor, operation);
     TORCH_CHECK_TYPE(tensor.scalar_type() == first.scalar_type(), operation,
                      " takes tensors of one type; it was given ", first.scalar_type(), " and ",
                      tensor.scalar_type(), ".");
@@ -36,7 +36,7 @@ inline bool is_eight_bit_float(at::ScalarType type) {
 inline const at::Tensor& single(const Tensors& tensors, const char* operation) {
     TORCH_CHECK_VALUE(tensors.size() == 1, operation, " takes one tensor a rank; it was given ",
                       tensors.size(), ".");
-    check_place(tensors[0], operation);
+    check_device(tensors[0], operation);
     return tensors[0];
 }
 

@@ -25,7 +25,7 @@ std::atomic<bool> python_ends{false};
 
 }  // namespace
 
-struct Completions::Place {
+struct Completions::Entry {
     std::shared_ptr<Queue> queue;
     std::function<void()> complete;
 };
@@ -37,7 +37,7 @@ struct Completions::Queue {
     std::mutex mutex;
     std::condition_variable call;  // a place was filled, or the group has ended
     std::condition_variable rest;  // the thread has done what was ready
-    std::deque<PlacePtr> places;
+    std::deque<EntryPtr> entries;
     bool has_thread = false;
     int busy = 0;  ///< places that are being completed, one in another
     bool has_group = true;
@@ -46,7 +46,7 @@ struct Completions::Queue {
 
     bool is_turn(int turn) const { return turns.empty() || *turns.begin() >= turn; }
 
-    bool is_ready() const { return !places.empty() && places.front()->complete; }
+    bool is_ready() const { return !entries.empty() && entries.front()->complete; }
     void serve();
     void complete_first(std::unique_lock<std::mutex>& lock);
     bool start_thread(const std::shared_ptr<Queue>& self);
@@ -123,24 +123,24 @@ std::shared_ptr<Completions::Queue> Completions::queue_of(std::size_t depth) {
     return queues_[depth];
 }
 
-Completions::PlacePtr Completions::reserve(int depth) {
-    auto place = std::make_shared<Place>();
-    place->queue = queue_of(static_cast<std::size_t>(depth));
-    const std::lock_guard lock(place->queue->mutex);
-    place->queue->places.push_back(place);
-    return place;
+Completions::EntryPtr Completions::reserve(int depth) {
+    auto entry = std::make_shared<Entry>();
+    entry->queue = queue_of(static_cast<std::size_t>(depth));
+    const std::lock_guard lock(entry->queue->mutex);
+    entry->queue->entries.push_back(entry);
+    return entry;
 }
 
-void Completions::fill(const PlacePtr& place, std::function<void()> complete) {
-    Queue& queue = *place->queue;
+void Completions::fill(const EntryPtr& entry, std::function<void()> complete) {
+    Queue& queue = *entry->queue;
     {
         const std::lock_guard lock(queue.mutex);
-        if (queue.has_thread || queue.start_thread(place->queue)) {
-            place->complete = std::move(complete);
+        if (queue.has_thread || queue.start_thread(entry->queue)) {
+            entry->complete = std::move(complete);
             queue.call.notify_all();
             return;
         }
-        std::erase(queue.places, place);
+        std::erase(queue.entries, entry);
     }
     complete();
     std::unique_lock lock(queue.mutex);
@@ -176,8 +176,8 @@ void Completions::Queue::serve() {
 }
 
 void Completions::Queue::complete_first(std::unique_lock<std::mutex>& lock) {
-    auto complete = std::move(places.front()->complete);
-    places.pop_front();
+    auto complete = std::move(entries.front()->complete);
+    entries.pop_front();
     ++busy;
     lock.unlock();
     complete();

@@ -21,12 +21,12 @@ namespace atoll_c10d {
 /// A callback that is added late runs in its caller's thread. So callbacks of `then` also have turns
 /// (turns.hpp): they begin operations in the order in which they were added, in whatever thread they run.
 class Completions {
-    struct Place;
+    struct Entry;
     struct Registry;
 
   public:
     struct Queue;
-    using PlacePtr = std::shared_ptr<Place>;
+    using EntryPtr = std::shared_ptr<Entry>;
 
     Completions();
     /// Futures with a place are still completed. Does not wait for them.
@@ -48,10 +48,10 @@ class Completions {
     bool await_turn(int depth, int turn);
 
     /// Takes the next place in the order of a depth.
-    PlacePtr reserve(int depth);
+    EntryPtr reserve(int depth);
     /// Lets the place's thread call `complete`, which must not throw, after those of the places before it.
     /// Each place needs it. If the system refuses a thread, this calls it.
-    static void fill(const PlacePtr& place, std::function<void()> complete);
+    static void fill(const EntryPtr& entry, std::function<void()> complete);
 
     /// Waits until the threads of all groups have done what is ready, 10 s at most. Then they call no
     /// callbacks any more: a thread that needs the GIL of an ending Python would abort the process. Called

@@ -18,7 +18,7 @@ struct Operand {
 };
 
 Operand operand_of(const at::Tensor& tensor, const std::string& group, const char* operation) {
-    check_place(tensor, operation);
+    check_device(tensor, operation);
     TORCH_CHECK_VALUE(tensor.is_contiguous(), operation, " takes a contiguous tensor.");
     auto held = symm_mem::rendezvous(tensor, group);
     const auto* const memory = dynamic_cast<const CpuSymmetricMemory*>(held.get());

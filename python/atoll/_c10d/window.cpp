@@ -101,11 +101,11 @@ void AtollWindow::tensor_register(const at::Tensor& tensor, bool owning) {
         carrier = allocate_symmetric(1, at::TensorOptions().dtype(at::kByte));
     }
     auto* const data = static_cast<char*>(const_cast<void*>(tensor.const_data_ptr()));
-    const auto place = shared ? static_cast<std::uintptr_t>(data - static_cast<char*>(block.data))
-                              : reinterpret_cast<std::uintptr_t>(data);
-    const auto blocks =
-        JoinedBlocks::join(ranks, shared ? data : carrier.const_data_ptr(), "",
-                           c10::str(tensor.numel(), ':', static_cast<int>(tensor.scalar_type()), ':', place));
+    const auto offset = shared ? static_cast<std::uintptr_t>(data - static_cast<char*>(block.data))
+                               : reinterpret_cast<std::uintptr_t>(data);
+    const auto blocks = JoinedBlocks::join(
+        ranks, shared ? data : carrier.const_data_ptr(), "",
+        c10::str(tensor.numel(), ':', static_cast<int>(tensor.scalar_type()), ':', offset));
     std::vector<Remote> remotes;
     for (int rank = 0; rank < blocks->size(); ++rank) {
         const auto i = static_cast<std::size_t>(rank);

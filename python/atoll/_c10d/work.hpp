@@ -163,7 +163,7 @@ class AtollWork : public c10d::Work {
   private:
     static void finish_state(void* state) {
         AtollWork& work = **static_cast<c10::intrusive_ptr<AtollWork>*>(state);
-        work.take_place();
+        work.take_turn();
         if (work.job_.finish) work.job_.finish();
     }
     static void notify_state(void* state, int failure, const char* text) {
@@ -190,24 +190,24 @@ class AtollWork : public c10d::Work {
         job_.finish = nullptr;
         if (job_.ended) job_.ended();
         job_.ended = nullptr;
-        Completions::PlacePtr place;
+        Completions::EntryPtr entry;
         {
             const std::lock_guard lock(state_);
             failure_ = std::move(failure);
             if (future_.defined()) {
-                if (!place_) place_ = completions_->reserve(depth_);
-                place = place_;
+                if (!entry_) entry_ = completions_->reserve(depth_);
+                entry = entry_;
             }
             over_.store(true, std::memory_order_release);
         }
-        if (!place) return;
+        if (!entry) return;
         const auto self = c10::intrusive_ptr<AtollWork>::reclaim_copy(this);
-        Completions::fill(place, [self] { self->complete(); });
+        Completions::fill(entry, [self] { self->complete(); });
     }
     /// Operations finish in one order on all ranks, which their callbacks keep.
-    void take_place() {
+    void take_turn() {
         const std::lock_guard lock(state_);
-        if (future_) place_ = completions_->reserve(depth_);
+        if (future_) entry_ = completions_->reserve(depth_);
     }
     /// Completes the future, if there is one. It is complete on return; its callbacks may still run
     /// elsewhere.
@@ -218,7 +218,7 @@ class AtollWork : public c10d::Work {
             const std::lock_guard lock(state_);
             future = future_;
             // Its callbacks may not run within one that was added before them.
-            if (place_ && is_waiter && Turn::is_within({completions_, depth_})) return;
+            if (entry_ && is_waiter && Turn::is_within({completions_, depth_})) return;
             is_mine = future.defined() && !std::exchange(is_claimed_, true);
         }
         if (is_mine) mark(*future);
@@ -241,7 +241,7 @@ class AtollWork : public c10d::Work {
     c10::intrusive_ptr<c10::ivalue::Future> future_;
     bool is_claimed_ = false;  ///< a thread completes the future; guarded by state_
     std::shared_ptr<Completions> completions_;
-    Completions::PlacePtr place_;  ///< in the order of callbacks; empty until it has finished
+    Completions::EntryPtr entry_;  ///< in the order of callbacks; empty until it has finished
     const int depth_ = Completions::depth_here();
 };
 

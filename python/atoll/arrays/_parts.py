@@ -40,7 +40,7 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
             allocate(team, its.block_shape, dtype, zero or its.has_halo, library), its.shape
         )
         is_simple = library is _libraries.HOST and not its.has_copies
-        self._place(its.rows, self._memory.raw if is_simple else None, team, self._me, Copy)
+        self._set_block(its.rows, self._memory.raw if is_simple else None, team, self._me, Copy)
 
     @property
     def _block(self) -> Any:

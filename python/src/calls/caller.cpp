@@ -119,8 +119,8 @@ CallerLine caller_line(std::string_view skipped) {
         } else if (!is_ours(module)) {
             CallerLine line = line_of(frame);
             line.operation = operation;
-            CallerLine& place = is_standard(line.file) ? standard : found;
-            if (!place) place = std::move(line);
+            CallerLine& caller = is_standard(line.file) ? standard : found;
+            if (!caller) caller = std::move(line);
         } else if (std::string its = operation_of(frame, module); !its.empty()) {
             operation = std::move(its);
         }

@@ -70,7 +70,7 @@ void put_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyO
                    StreamArg stream, const Adopted& adopted) {
     if (stream.given && !on_device(dst)) fail_on_host(spec, "dst", dst);
     const Extent extent = symmetric_arg(spec, "dst", dst, true);
-    check_place(spec, "dst", extent.low, ctx, pe);
+    check_pool_block(spec, "dst", extent.low, ctx, pe);
     const Ref source = device_source(spec, dst, src, stream);
     if (!stream.given) finish_current(adopted);
     if (stream.given && c_contiguous(dst) && c_contiguous(source.array()))
@@ -83,7 +83,7 @@ void get_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyA
                    StreamArg stream, const Adopted& adopted) {
     if (stream.given && !on_device(src)) fail_on_host(spec, "src", src);
     check_writeable(spec, "dst", dst);
-    check_place(spec, "src", symmetric_arg(spec, "src", src, false).low, ctx, pe);
+    check_pool_block(spec, "src", symmetric_arg(spec, "src", src, false).low, ctx, pe);
     if (!same_dtype(src, dst)) fail_output_dtype(spec, "src", src, "dst", dst);
     if (!same_shape(dst, src)) fail_shapes(spec, "dst", dst, "src", src);
     if (!stream.given) finish_current(adopted);

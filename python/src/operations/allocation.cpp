@@ -256,7 +256,7 @@ PyObject* peer_body(const Arguments<3>& a) {
     PyArrayObject* array = array_arg(peer_spec, "x", a[0]);
     const Extent extent = symmetric_arg(peer_spec, "x", array, false);
     const int pe = pe_of(peer_spec, a[1]);
-    check_place(peer_spec, "x", extent.low, ctx, pe);
+    check_pool_block(peer_spec, "x", extent.low, ctx, pe);
     if (on_device(array)) return peer_on_device(ctx, array, extent, pe, a.adopted.library).release();
     char* const there = near_address(ctx, extent.low, extent.bytes, pe);
     if (there == nullptr) fail_unreachable(peer_spec, pe);

@@ -79,7 +79,7 @@ PyObject* run(PyObject* const* a, const Adopted& adopted, PyArrayObject* fetch, 
     const int pe = pe_of(S, a[operands + 1]);
     check_dtype(S, "dst", dst);
     char* element = symmetric_element(S, "dst", dst, a[operands + 2], O.code != AtomicOp::fetch);
-    check_place(S, "dst", element, ctx, pe);
+    check_pool_block(S, "dst", element, ctx, pe);
     if constexpr (O.code != AtomicOp::fetch) use_atomics_on(block_of(dst));
     const DTypeRow& row = row_of(dst);
     const auto refuse = [&]() -> PyObject* { fail_atomic_dtype(S, dst, O.integers_only); };

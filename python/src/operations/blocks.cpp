@@ -72,22 +72,22 @@ bool in_range(const npy_int64* index, std::size_t n, npy_int64 last) {
 template <class T, bool Atomic>
 void add(const Blocks& blocks, const npy_int64* index, const T* values, bool one, std::size_t n) {
     constexpr std::size_t ring = std::bit_ceil(prefetched_ahead);
-    T* places[ring];
+    T* elements[ring];
     const auto prepare = [&](std::size_t i) {
         char* origin = blocks.origins[blocks.owner(index[i])];
-        T* place = origin ? reinterpret_cast<T*>(origin + index[i] * blocks.item) : nullptr;
-        __builtin_prefetch(place, 1);
-        places[i % ring] = place;
+        T* element = origin ? reinterpret_cast<T*>(origin + index[i] * blocks.item) : nullptr;
+        __builtin_prefetch(element, 1);
+        elements[i % ring] = element;
     };
     const auto finish = [&](std::size_t i) {
         const T value = values[one ? 0 : i];
-        T* const place = places[i % ring];
-        if (place == nullptr) [[unlikely]]
+        T* const element = elements[i % ring];
+        if (element == nullptr) [[unlikely]]
             blocks.add_far(index[i], value);
         else if constexpr (Atomic)
-            atl::detail::atomic_add(place, value);
+            atl::detail::atomic_add(element, value);
         else
-            *place = detail::sum_of(*place, value);
+            *element = detail::sum_of(*element, value);
     };
     const std::size_t lead = std::min(prefetched_ahead, n);
     for (std::size_t i = 0; i < lead; ++i) prepare(i);

@@ -50,7 +50,7 @@ struct Pair {
             // On a stream the core accepts any memory that the GPU can access, and reports other memory.
             if (given(stream) && is_ordinary_of_gpu(array, extent.low)) continue;
             check_symmetric(spec, which, array, extent.low, extent.bytes);
-            check_place_of_next(spec, which, extent.low, team);
+            check_pool_block_of_next(spec, which, extent.low, team);
         }
         const Extent to = extent_of(dst);
         check_use(spec, team, to.low, extent_of(src).low, to.bytes);

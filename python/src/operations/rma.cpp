@@ -113,7 +113,7 @@ PyObject* p_body(const Arguments<7>& a) {
     const int pe = pe_of(p_spec, a[2]);
     check_dtype(p_spec, "dst", dst);
     char* target = symmetric_element(p_spec, "dst", dst, a[3], true);
-    check_place(p_spec, "dst", target, ctx, pe);
+    check_pool_block(p_spec, "dst", target, ctx, pe);
     const std::size_t item = item_bytes(dst);
     Element element(dst);
     write_element({p_spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(dst))}, a[1], element.data());
@@ -132,7 +132,7 @@ PyObject* g_body(const Arguments<5>& a) {
     const int pe = pe_of(g_spec, a[1]);
     check_dtype(g_spec, "src", src);
     char* source = symmetric_element(g_spec, "src", src, a[2], false);
-    check_place(g_spec, "src", source, ctx, pe);
+    check_pool_block(g_spec, "src", source, ctx, pe);
     Element element(src);
     ctx.g_bytes(element.data(), source, item_bytes(src), pe);
     return read_element(element.data(), PyArray_DESCR(src));

@@ -43,7 +43,7 @@ void put_signal_on_device(const Spec& spec, const Context& ctx, PyArrayObject* d
                           const SignalUpdate& s, StreamArg stream, const Adopted& adopted) {
     if (stream.given && !on_device(dst)) fail_on_host(spec, "dst", dst);
     const Extent extent = symmetric_arg(spec, "dst", dst, true);
-    check_place(spec, "dst", extent.low, ctx, s.pe);
+    check_pool_block(spec, "dst", extent.low, ctx, s.pe);
     const Ref source = device_source(spec, dst, src, stream);
     if (!stream.given) finish_current(adopted);
     if (!c_contiguous(dst) || !c_contiguous(source.array())) {
@@ -83,7 +83,7 @@ template <Spec& S> PyObject* put_signal_body(const Arguments<10>& a) {
         fail_without_pe(S, a[4]);
     const int pe = pe_of(S, a[5]);
     std::uint64_t* word = signal_word(S, a[2], a[6]);
-    check_place(S, "sig", word, ctx, pe);
+    check_pool_block(S, "sig", word, ctx, pe);
     const std::uint64_t value = value_of(S, a[2], a[3]);
     const SignalOp op = a[4] == nullptr ? SignalOp::set : signal_op_of(S, a[4]);
     if (is_device_call(a.adopted, a[9]) && (given(a[9]) || on_device(dst) || is_array(a[1]))) [[unlikely]] {
@@ -138,7 +138,7 @@ template <Spec& S, bool Set> PyObject* update_body(const Arguments<7>& a) {
     const Context& ctx = context_of(S, a[4], a[5]);
     const int pe = pe_of(S, a[2]);
     std::uint64_t* word = signal_word(S, a[0], a[3]);
-    check_place(S, "sig", word, ctx, pe);
+    check_pool_block(S, "sig", word, ctx, pe);
     const std::uint64_t value = value_of(S, a[0], a[1]);
     if (given(a[6])) [[unlikely]] {  // not noted: the stream may never come so far
         stream_context(ctx, stream_of(S, a[6], a.adopted))

@@ -66,7 +66,7 @@ void move(PyObject* dst_object, PyObject* src_object, Layout dst_layout, Layout 
     else
         check_writeable(S, "dst", dst);
     const char* which = Put ? "dst" : "src";
-    check_place(S, which, symmetric_arg(S, which, far, Put).low, ctx, pe);
+    check_pool_block(S, which, symmetric_arg(S, which, far, Put).low, ctx, pe);
     if (dst_layout.block == 0 || dst_layout.nblocks == 0) return ctx.check_pe(pe);
     check_layout(S, "dst", dst, dst_layout);
     check_layout(S, "src", src, src_layout);

@@ -218,8 +218,8 @@ void note_alike(const Mine& mine, int pe) {
     if (at != slab->second.taken.end() && at->second.number == mine.block.number) at->second.alike.insert(pe);
 }
 
-[[noreturn]] void fail_place(const Spec& spec, const char* which, const PoolBlock& mine,
-                             const PoolBlock& theirs, int pe) {
+[[noreturn]] void fail_pool_block(const Spec& spec, const char* which, const PoolBlock& mine,
+                                  const PoolBlock& theirs, int pe) {
     const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
     fail(ErrorCode::not_symmetric,
          "%s(): %s is in this PE's allocation %llu of the pool, %llu bytes at offset %llu. PE %d's "
@@ -254,13 +254,13 @@ std::optional<Entered> enter_use(const core::TeamState& team, PoolUse use, char*
     auto [start, slab] = slab_at(dst);
     if (slab == nullptr) std::tie(start, slab) = slab_at(src);
     if (slab == nullptr || !slab->table) return std::nullopt;
-    const auto place = [&, from = start, room = slab->bytes](char* address) -> std::uint64_t {
+    const auto position = [&, from = start, room = slab->bytes](char* address) -> std::uint64_t {
         const auto offset = static_cast<std::uint64_t>(address - from);
         return offset < room ? offset + 1 : 0;
     };
     use.team = name_of(team);
-    use.dst = place(dst);
-    use.src = place(src);
+    use.dst = position(dst);
+    use.src = position(src);
     const bool known = slab->alike.contains(use);
     use.number = ++slab->used[use.team];
     slab->uses.enter(use);
@@ -278,7 +278,7 @@ void note_use_alike(Entered entered) {
 
 [[noreturn]] void fail_use(const Spec& spec, const PoolUse& mine, const PoolUse& theirs, int pe) {
     const bool is_dst = mine.dst != theirs.dst;
-    const auto place = [](std::uint64_t offset) {
+    const auto position = [](std::uint64_t offset) {
         return offset == 0 ? std::string("outside it") : "at its byte " + std::to_string(offset - 1);
     };
     fail(ErrorCode::not_symmetric,
@@ -286,7 +286,8 @@ void note_use_alike(Entered entered) {
          "not made tensors of the same sizes in the same order in it. Make what differs between PEs outside "
          "the pool.",
          spec.name, is_dst ? "dst" : "src", static_cast<unsigned long long>(mine.number),
-         place(is_dst ? mine.dst : mine.src).c_str(), pe, place(is_dst ? theirs.dst : theirs.src).c_str());
+         position(is_dst ? mine.dst : mine.src).c_str(), pe,
+         position(is_dst ? theirs.dst : theirs.src).c_str());
 }
 
 const Function functions[] = {
@@ -306,7 +307,8 @@ const Function functions[] = {
 
 }  // namespace
 
-void check_place_slow(const Spec& spec, const char* which, const void* address, const Context& ctx, int pe) {
+void check_pool_block_slow(const Spec& spec, const char* which, const void* address, const Context& ctx,
+                           int pe) {
     if (pe < 0 || pe >= ctx.n_pes() || pe == ctx.my_pe()) return;
     const int world_pe = ctx.state().team().world_pe(pe);
     const auto mine = unknown_on(static_cast<char*>(const_cast<void*>(address)), world_pe);
@@ -318,11 +320,11 @@ void check_place_slow(const Spec& spec, const char* which, const void* address, 
         if (block.bytes == 0) continue;
         if (block.offset == mine->block.offset && block.bytes == mine->block.bytes)
             return note_alike(*mine, world_pe);
-        if (overlap(block, mine->block)) fail_place(spec, which, mine->block, block, world_pe);
+        if (overlap(block, mine->block)) fail_pool_block(spec, which, mine->block, block, world_pe);
         if (block.number == mine->block.number) same_number = &block;
     }
     // The PE has freed that block, or its table was full.
-    if (same_number != nullptr) fail_place(spec, which, mine->block, *same_number, world_pe);
+    if (same_number != nullptr) fail_pool_block(spec, which, mine->block, *same_number, world_pe);
 }
 
 void check_use_slow(const Spec& spec, const Team& team, const void* dst, const void* src, std::size_t bytes) {

@@ -15,23 +15,24 @@ struct PoolRange {
 };
 extern PoolRange pool_range;
 
-[[gnu::cold]] void check_place_slow(const Spec& spec, const char* which, const void* address,
-                                    const Context& ctx, int pe);
+[[gnu::cold]] void check_pool_block_slow(const Spec& spec, const char* which, const void* address,
+                                         const Context& ctx, int pe);
 
 /// Throws NotSymmetric if `pe` of the context's team has another block of the pool at `address`. If that PE
 /// has made fewer blocks than this one, the check is postponed. An invalid `pe` is left to the operation,
 /// which reports it.
-inline void check_place(const Spec& spec, const char* which, const void* address, const Context& ctx,
-                        int pe) {
+inline void check_pool_block(const Spec& spec, const char* which, const void* address, const Context& ctx,
+                             int pe) {
     const auto offset =
         reinterpret_cast<std::uintptr_t>(address) - pool_range.low.load(std::memory_order_relaxed);
     if (offset < pool_range.bytes.load(std::memory_order_relaxed)) [[unlikely]]
-        check_place_slow(spec, which, address, ctx, pe);
+        check_pool_block_slow(spec, which, address, ctx, pe);
 }
 
 /// Checks against the next member, for collectives: together the members compare all PEs in a ring.
-inline void check_place_of_next(const Spec& spec, const char* which, const void* address, const Team& team) {
-    check_place(spec, which, address, team.context(), (team.my_pe() + 1) % team.n_pes());
+inline void check_pool_block_of_next(const Spec& spec, const char* which, const void* address,
+                                     const Team& team) {
+    check_pool_block(spec, which, address, team.context(), (team.my_pe() + 1) % team.n_pes());
 }
 
 [[gnu::cold]] void check_use_slow(const Spec& spec, const Team& team, const void* dst, const void* src,

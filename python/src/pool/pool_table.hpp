@@ -77,10 +77,10 @@ class PoolTable {
     static void store(std::uint64_t& word, std::uint64_t value) noexcept {
         std::atomic_ref(word).store(value, std::memory_order_relaxed);
     }
-    static void write(PoolBlock& place, const PoolBlock& block) noexcept {
-        store(place.offset, block.offset);
-        store(place.bytes, block.bytes);
-        store(place.number, block.number);
+    static void write(PoolBlock& entry, const PoolBlock& block) noexcept {
+        store(entry.offset, block.offset);
+        store(entry.bytes, block.bytes);
+        store(entry.number, block.number);
     }
     template <class Change> void change(Change&& changes) noexcept {
         store(head_->version, head_->version + 1);

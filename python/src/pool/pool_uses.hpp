@@ -28,22 +28,22 @@ struct PoolUse {
 
 class PoolUses {
   public:
-    static constexpr std::size_t places = 512;
-    static constexpr std::size_t bytes = places * sizeof(PoolUse);
+    static constexpr std::size_t entries = 512;
+    static constexpr std::size_t bytes = entries * sizeof(PoolUse);
 
     PoolUses() = default;
     /// A table in `bytes` of zeros in the host heap, at the same offset on all PEs.
     explicit PoolUses(void* memory) noexcept : uses_(static_cast<PoolUse*>(memory)) {}
 
     void enter(const PoolUse& use) const noexcept {
-        PoolUse& place = *at(use);
-        std::atomic_ref(place.number).store(0, std::memory_order_relaxed);
+        PoolUse& entry = *at(use);
+        std::atomic_ref(entry.number).store(0, std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_release);
         const std::uint64_t from[] = {use.team, use.operation, use.bytes, use.dst, use.src};
-        std::uint64_t* const to[] = {&place.team, &place.operation, &place.bytes, &place.dst, &place.src};
+        std::uint64_t* const to[] = {&entry.team, &entry.operation, &entry.bytes, &entry.dst, &entry.src};
         for (std::size_t i = 0; i < std::size(to); ++i)
             std::atomic_ref(*to[i]).store(from[i], std::memory_order_relaxed);
-        std::atomic_ref(place.number).store(use.number, std::memory_order_release);
+        std::atomic_ref(entry.number).store(use.number, std::memory_order_release);
         // If two PEs enter and then read each other's entry, at least one of them sees the other's.
         std::atomic_thread_fence(std::memory_order_seq_cst);
     }
@@ -59,7 +59,7 @@ class PoolUses {
     }
 
   private:
-    PoolUse* at(const PoolUse& use) const noexcept { return uses_ + (use.team + use.number) % places; }
+    PoolUse* at(const PoolUse& use) const noexcept { return uses_ + (use.team + use.number) % entries; }
 
     PoolUse* uses_ = nullptr;
 };

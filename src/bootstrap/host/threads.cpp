@@ -54,11 +54,11 @@ class ThreadHub {
             const std::lock_guard lock(mutex_);
             round = ++collected_[static_cast<std::size_t>(pe)];
         }
-        const std::string place = "collected " + std::to_string(round) + " ";
-        put(place + std::to_string(pe), value);
+        const std::string key = "collected " + std::to_string(round) + " ";
+        put(key + std::to_string(pe), value);
         std::vector<std::string> values;
         for (int other = 0; other < n_pes_; ++other)
-            values.push_back(get(place + std::to_string(other), timeout_s));
+            values.push_back(get(key + std::to_string(other), timeout_s));
         return values;
     }
     void fence(int pe, double timeout_s) {

@@ -29,7 +29,7 @@ std::unique_ptr<Bootstrap> create_joined(const common::Settings& settings, const
     if (invitation.n_pes > 1) common::flush_by_line();
     link.client = std::make_unique<StoreClient>(
         connect_to_any(addresses, invitation.port),
-        places_text(addresses, invitation.port) + ", where `atoll run` was started",
+        addresses_text(addresses, invitation.port) + ", where `atoll run` was started",
         identity_of(settings, link.pe, link.n_pes, invitation.secret), settings.init_timeout_s);
     TracedBoard traced{invitation.logs, {}};
     if (is_agent_socket(invitation.agent)) traced.agent = common::Fd(invitation.agent);

@@ -47,7 +47,7 @@ std::vector<std::string> cut(const std::string& text, char at) {
 }
 
 /// Parses the part of an id from "@" on. False if `text` is not such a part.
-bool parse_place(const std::string& text, Id& id) {
+bool parse_endpoint(const std::string& text, Id& id) {
     if (text.size() < 2 || text.front() != '@' || text.back() != '=') return false;
     const std::size_t first = text.find(':'), second = text.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) return false;
@@ -62,7 +62,7 @@ Id parse(const std::string& id) {
     Id parsed;
     const bool right = id.size() >= digits_end && id.starts_with(id_prefix) &&
                        id.find_first_not_of("0123456789abcdef", id_prefix.size()) >= digits_end &&
-                       (id.size() == digits_end || parse_place(id.substr(digits_end), parsed));
+                       (id.size() == digits_end || parse_endpoint(id.substr(digits_end), parsed));
     if (!right)
         throw Error(ErrorCode::invalid_argument,
                     "\"" + id.substr(0, 130) +
@@ -183,11 +183,11 @@ Link connect(const common::Settings& settings, const std::string& text, int pe, 
     StoreClient::Identity identity = identity_of(settings, pe, n_pes, id.token);
     const bool same_host = id.host.empty() || id.host == host_number();
     StoreClient::Connect attempt = [&] { return connect_locally(id); };
-    std::string place = "the socket of this id";
+    std::string endpoint = "the socket of this id";
     if (!same_host) {
         attempt = connect_to_any(id.addresses, id.port);
-        place =
-            places_text(id.addresses, id.port) + " (across hosts the process that made the id must be PE 0)";
+        endpoint = addresses_text(id.addresses, id.port) +
+                   " (across hosts the process that made the id must be PE 0)";
     }
     if (pe == 0) {
         auto [mine, theirs] = common::socket_pair(SOCK_STREAM);
@@ -199,7 +199,7 @@ Link connect(const common::Settings& settings, const std::string& text, int pe, 
         link.server = std::make_unique<StoreServer>(std::move(listeners), std::move(theirs), options);
         attempt = [fd = std::make_shared<common::Fd>(std::move(mine))] { return std::move(*fd); };
     }
-    link.client = std::make_unique<StoreClient>(attempt, place, identity, settings.init_timeout_s);
+    link.client = std::make_unique<StoreClient>(attempt, endpoint, identity, settings.init_timeout_s);
     return link;
 }
 

@@ -17,7 +17,7 @@ namespace atl::bootstrap {
 namespace {
 
 /// Encodes the addresses on which PE 0 listens for other hosts, as one value.
-std::string encode_place(int port, const std::string& secret, const std::vector<std::string>& addresses) {
+std::string encode_endpoint(int port, const std::string& secret, const std::vector<std::string>& addresses) {
     std::string text = std::to_string(port) + " " + secret;
     constexpr std::size_t most_addresses = 8;  // the values of some launchers are short
     for (std::size_t i = 0; i < std::min(addresses.size(), most_addresses); ++i) text += " " + addresses[i];
@@ -35,15 +35,15 @@ std::unique_ptr<Bootstrap> meet_across_hosts(const common::Settings& settings, c
     link.pe = exchange.pe;
     link.n_pes = exchange.n_pes;
     common::Fd listener;
-    std::string place;
+    std::string endpoint;
     if (link.pe == 0) {
         // A failure of PE 0 is sent to all, so that no PE connects to a PE 0 that has given up.
         try {
             listener = listen_anywhere(settings.port, "PE 0");
-            place = encode_place(port_of(listener.get()), common::random_digits(secret_bytes),
-                                 own_addresses(settings));
+            endpoint = encode_endpoint(port_of(listener.get()), common::random_digits(secret_bytes),
+                                       own_addresses(settings));
         } catch (const Error& error) {
-            place = std::string("!") + error.what();
+            endpoint = std::string("!") + error.what();
         }
     }
     place = first_of(exchange, place);
@@ -64,7 +64,7 @@ std::unique_ptr<Bootstrap> meet_across_hosts(const common::Settings& settings, c
                                                     server_options(settings, link.n_pes, secret));
         attempt = [fd = std::make_shared<common::Fd>(std::move(mine))] { return std::move(*fd); };
     }
-    link.client = std::make_unique<StoreClient>(attempt, places_text(addresses, port),
+    link.client = std::make_unique<StoreClient>(attempt, addresses_text(addresses, port),
                                                 identity_of(settings, link.pe, link.n_pes, secret),
                                                 settings.init_timeout_s);
     return create_net_link(settings, std::move(link), name);

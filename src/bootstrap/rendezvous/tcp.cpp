@@ -26,10 +26,10 @@ int parse_number(const std::string& text, const char* variable, int least) {
     return value;
 }
 
-common::Fd listen_or_throw(const addrinfo* addresses, const Place& place, const char* port_variable) {
+common::Fd listen_or_throw(const addrinfo* addresses, const HostPort& address, const char* port_variable) {
     int error = 0;
     if (common::Fd fd = listen_at(addresses, error)) return fd;
-    const std::string where = place.text() + " (MASTER_ADDR, " + port_variable + ")";
+    const std::string where = address.text() + " (MASTER_ADDR, " + port_variable + ")";
     if (error == EADDRINUSE)
         throw_bootstrap("PE 0 (RANK=0) cannot listen at " + where +
                         ": another program does. Where torch.distributed is initialised, "
@@ -54,20 +54,20 @@ void tell_another(const StoreClient::Connect& attempt, const std::string& where,
     }
 }
 
-/// The store at `place`, in PE 0, and this PE's connection to it.
-Link connect(const common::Settings& settings, const Place& place, const char* port_variable, int pe,
+/// The store at `address`, in PE 0, and this PE's connection to it.
+Link connect(const common::Settings& settings, const HostPort& address, const char* port_variable, int pe,
              int n_pes) {
-    const Addresses addresses = resolve(place, "MASTER_ADDR=" + place.host);
+    const Addresses addresses = resolve(address, "MASTER_ADDR=" + address.host);
     StoreClient::Connect attempt = [&] { return connect_to(addresses.get()); };
     Link link;
     link.pe = pe;
     link.n_pes = n_pes;
-    const std::string where = place.text() + " (MASTER_ADDR, " + port_variable + ")";
+    const std::string where = address.text() + " (MASTER_ADDR, " + port_variable + ")";
     const StoreClient::Identity identity = identity_of(settings, pe, n_pes, settings.secret);
     if (pe == 0) {
         common::Fd listener;
         try {
-            listener = listen_or_throw(addresses.get(), place, port_variable);
+            listener = listen_or_throw(addresses.get(), address, port_variable);
         } catch (const Error&) {
             tell_another(attempt, where, identity);
             throw;
@@ -138,8 +138,8 @@ std::unique_ptr<Bootstrap> create_tcp(const common::Settings& settings) {
     if (port > 65535)
         throw_bootstrap(std::string(port_variable) + "=" + std::to_string(port) +
                         " is not a port; ports end at 65535.");
-    const Place place{environment.master_addr, std::to_string(port)};
-    return meet_by(settings, connect(settings, place, port_variable, pe, n_pes));
+    const HostPort address{environment.master_addr, std::to_string(port)};
+    return meet_by(settings, connect(settings, address, port_variable, pe, n_pes));
 }
 
 }  // namespace atl::bootstrap

@@ -213,12 +213,12 @@ StoreServer::Options server_options(const common::Settings& settings, int n_pes,
 StoreClient::Connect connect_to_any(const std::vector<std::string>& addresses, int port) {
     return [addresses, port, next = std::size_t{0}]() mutable -> common::Fd {
         if (addresses.empty()) return {};
-        const Place place{addresses[next++ % addresses.size()], std::to_string(port)};
-        return connect_to(resolve(place, "PE 0's address " + place.host).get());
+        const HostPort address{addresses[next++ % addresses.size()], std::to_string(port)};
+        return connect_to(resolve(address, "PE 0's address " + address.host).get());
     };
 }
 
-std::string places_text(const std::vector<std::string>& addresses, int port) {
+std::string addresses_text(const std::vector<std::string>& addresses, int port) {
     std::string text;
     for (const std::string& address : addresses) text += (text.empty() ? "" : ", ") + address;
     return text + " port " + std::to_string(port);

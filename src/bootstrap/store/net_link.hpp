@@ -21,7 +21,7 @@ StoreServer::Options server_options(const common::Settings& settings, int n_pes,
 
 /// Connects to the addresses in turn, one at each call.
 StoreClient::Connect connect_to_any(const std::vector<std::string>& addresses, int port);
-std::string places_text(const std::vector<std::string>& addresses, int port);
+std::string addresses_text(const std::vector<std::string>& addresses, int port);
 
 /// The board of a host's PEs, where a launcher writes a trace.
 struct TracedBoard {

@@ -20,7 +20,7 @@ constexpr auto first_pause = std::chrono::microseconds(500);
 constexpr auto longest_pause = std::chrono::microseconds(10'000);
 constexpr double stranger_patience_s = 10;
 
-StoreClient::StoreClient(const Connect& connect, const std::string& place, const Identity& hello,
+StoreClient::StoreClient(const Connect& connect, const std::string& endpoint, const Identity& hello,
                          double timeout_s)
     : hello_(hello), timeout_s_(timeout_s) {
     Deadline deadline(timeout_s);
@@ -42,8 +42,8 @@ StoreClient::StoreClient(const Connect& connect, const std::string& place, const
     }
     throw_bootstrap("PE " + std::to_string(hello.pe) + " of " + std::to_string(hello.n_pes) +
                     " found no PE 0 within " + seconds_text(timeout_s) + " (ATOLL_INIT_TIMEOUT): " +
-                    (answered ? "what listens at " + place + " does not answer as this job's PE 0."
-                              : "no process listens at " + place +
+                    (answered ? "what listens at " + endpoint + " does not answer as this job's PE 0."
+                              : "no process listens at " + endpoint +
                                     ". PE 0 may not have called init, or its job is complete, because two "
                                     "processes were given the same number. Or a firewall closes the port, or "
                                     "the address is another machine's (ATOLL_PORT, ATOLL_INTERFACE)."));

@@ -30,9 +30,10 @@ class StoreClient {
     /// Tries to connect once. An invalid Fd means "not yet". Throws if a further attempt is of no use.
     using Connect = std::function<common::Fd()>;
 
-    /// Connects and greets until the server accepts this PE. `place` is the address in the error "PE 0 does
-    /// not listen at `place`".
-    StoreClient(const Connect& connect, const std::string& place, const Identity& identity, double timeout_s);
+    /// Connects and greets until the server accepts this PE. `endpoint` is the address in the error "PE 0
+    /// does not listen at `endpoint`".
+    StoreClient(const Connect& connect, const std::string& endpoint, const Identity& identity,
+                double timeout_s);
 
     void put(const std::string& key, const std::string& value);
     std::string get(const std::string& key);

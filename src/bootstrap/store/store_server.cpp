@@ -426,9 +426,9 @@ void StoreServer::handle_fence(Peer& peer) {
 }
 
 void StoreServer::handle_collect(Peer& peer, const std::string& value) {
-    std::optional<std::string>& place = collected_[static_cast<std::size_t>(peer.pe)];
-    if (place) return lost(peer);  // a PE sends it only once
-    place = value;
+    std::optional<std::string>& collected = collected_[static_cast<std::size_t>(peer.pe)];
+    if (collected) return lost(peer);  // a PE sends it only once
+    collected = value;
     if (--values_missing_ > 0) return;
     std::vector<std::string> values;
     for (std::optional<std::string>& each : collected_) values.push_back(std::move(*each));

@@ -60,11 +60,11 @@ std::string numeric(const sockaddr* address, socklen_t size, bool with_port) {
 
 }  // namespace
 
-Addresses resolve(const Place& place, const std::string& what) {
+Addresses resolve(const HostPort& address, const std::string& what) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
-    if (const int error = ::getaddrinfo(place.host.c_str(), place.port.c_str(), &hints, &found))
+    if (const int error = ::getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &found))
         throw_bootstrap(what + " could not be resolved: " + ::gai_strerror(error) + ".");
     return {found, &::freeaddrinfo};
 }

@@ -11,14 +11,14 @@
 
 namespace atl::bootstrap {
 
-struct Place {
+struct HostPort {
     std::string host, port;
     std::string text() const { return host + ":" + port; }
 };
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 /// Resolves a place. Throws Error(bootstrap), which names it by `what`, such as "MASTER_ADDR=node1".
-Addresses resolve(const Place& place, const std::string& what);
+Addresses resolve(const HostPort& address, const std::string& what);
 
 /// Returns a listening socket, or an invalid one and the errno of the last attempt in `error`.
 common::Fd listen_at(const addrinfo* addresses, int& error);

@@ -36,7 +36,7 @@ common::ProcessFd connect(const bootstrap::Invitation& invitation, int number, d
     identity.secret = invitation.secret;
     identity.silence_s = std::max(common::read_settings().peer_timeout_s, 1.5 * patience_ms / 1000);
     bootstrap::StoreClient client(bootstrap::connect_to_any(addresses, invitation.port),
-                                  bootstrap::places_text(addresses, invitation.port), identity, timeout_s);
+                                  bootstrap::addresses_text(addresses, invitation.port), identity, timeout_s);
     return client.take_connection();
 }
 

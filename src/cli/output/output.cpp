@@ -50,7 +50,7 @@ std::uint32_t Output::add(common::Fd source, Target target, int label, bool is_a
     const auto number = static_cast<std::uint32_t>(streams_.size());
     Stream& stream = streams_.emplace_back();
     stream.source = std::move(source);
-    stream.target = place(target);
+    stream.target = sink_index(target);
     stream.is_asking = is_asking;
     stream.is_terminal = isatty(stream.source.get()) != 0;
     if (style_ == Style::labels) stream.label = label_text(label);
@@ -202,7 +202,7 @@ void Output::break_line(std::uint32_t target) {
 void Output::release_waiting(std::uint32_t target) {
     for (std::uint32_t number = 0; number < streams_.size(); ++number) {
         Stream& stream = streams_[number];
-        if (!stream.waits || stream.target != place(target)) continue;
+        if (!stream.waits || stream.target != sink_index(target)) continue;
         stream.waits = false;
         const std::string all = std::move(stream.held);
         stream.held.clear();
@@ -281,7 +281,7 @@ void Output::settle(std::uint32_t target) {
     const bool is_waiting = sink.backlog() > 0;
     if (is_waiting != line.is_armed) {
         if (is_waiting)
-            line.is_armed = poller_.add(sink.fd(), {Source::sink, place(target)}, EPOLLOUT);
+            line.is_armed = poller_.add(sink.fd(), {Source::sink, sink_index(target)}, EPOLLOUT);
         else
             poller_.remove(sink.fd());
         line.is_armed = line.is_armed && is_waiting;
@@ -292,7 +292,7 @@ void Output::settle(std::uint32_t target) {
     line.is_paused = is_paused;
     for (std::uint32_t number = 0; number < streams_.size(); ++number) {
         Stream& stream = streams_[number];
-        if (stream.target != place(target) || !stream.source) continue;
+        if (stream.target != sink_index(target) || !stream.source) continue;
         if (!nobody_reads) {
             pause_or_resume(number);
             continue;

@@ -106,12 +106,12 @@ class Output {
         bool is_armed = false;         ///< its sink is polled for room
     };
 
-    Sink& sink_of(std::uint32_t target) { return place(target) == err ? err_ : out_; }
-    const Sink& sink_of(std::uint32_t target) const { return place(target) == err ? err_ : out_; }
+    Sink& sink_of(std::uint32_t target) { return sink_index(target) == err ? err_ : out_; }
+    const Sink& sink_of(std::uint32_t target) const { return sink_index(target) == err ? err_ : out_; }
     /// The sink of the target.
-    std::uint32_t place(std::uint32_t target) const { return shared_ ? std::uint32_t{out} : target; }
-    Line& line_of(std::uint32_t target) { return lines_[place(target)]; }
-    const Line& line_of(std::uint32_t target) const { return lines_[place(target)]; }
+    std::uint32_t sink_index(std::uint32_t target) const { return shared_ ? std::uint32_t{out} : target; }
+    Line& line_of(std::uint32_t target) { return lines_[sink_index(target)]; }
+    const Line& line_of(std::uint32_t target) const { return lines_[sink_index(target)]; }
 
     void read_up_to(int times, std::uint32_t stream);
     bool read_some(std::uint32_t stream);

@@ -113,9 +113,9 @@ std::uint64_t Endpoint::add(Target& target) {
     return last_target_ << offset_shift;
 }
 
-void Endpoint::remove(std::uint64_t place) {
+void Endpoint::remove(std::uint64_t offset) {
     const std::lock_guard lock(mutex_);
-    targets_.erase(place >> offset_shift);
+    targets_.erase(offset >> offset_shift);
 }
 
 void Endpoint::put(std::uint64_t offset, const char* data, std::size_t bytes,

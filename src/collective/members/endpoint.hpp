@@ -51,7 +51,7 @@ class Endpoint final : public transport::Parts {
 
     /// Adds a target, and returns the offset of its first byte for other processes.
     std::uint64_t add(Target& target);
-    void remove(std::uint64_t place);
+    void remove(std::uint64_t offset);
     /// Keeps memory until no message is sent from it any more.
     void retire(std::shared_ptr<const void> memory);
     /// Why a process cannot be reached any more; empty if it can.

@@ -40,20 +40,20 @@ FarMembers::FarMembers(std::shared_ptr<Endpoint> endpoint, Layout layout)
                                            " of memory (sparse) for a group over several hosts failed: " +
                                            common::errno_text(errno) + ".");
     memory_ = static_cast<char*>(memory);
-    place_ = endpoint_->add(*this);
+    offset_ = endpoint_->add(*this);
 }
 
 FarMembers::~FarMembers() {
     // A thread of the parent may have held the endpoint's locks when this process was forked.
     if (::getpid() != process_) return;
-    endpoint_->remove(place_);
+    endpoint_->remove(offset_);
     ::munmap(memory_, bytes_);
     endpoint_->retire(std::move(area_memory_));
 }
 
-void FarMembers::open(std::vector<std::uint64_t> places, std::vector<char*> areas,
+void FarMembers::open(std::vector<std::uint64_t> offsets, std::vector<char*> areas,
                       std::shared_ptr<const void> memory) {
-    places_ = std::move(places);
+    offsets_ = std::move(offsets);
     areas_ = std::move(areas);
     area_memory_ = std::move(memory);
     char* const name =
@@ -130,19 +130,19 @@ template <class Send> void FarMembers::guarded(int member, Send&& send) {
 void FarMembers::pass(int member, const void* from, std::size_t bytes) {
     if (bytes == 0) return;
     guarded(member, [&](transport::Transport& to, int number) {
-        const std::uint64_t place = places_[std::size_t(member)] + offset_of(member, from);
-        to.put(context, number, place, from, bytes, transport::Completion::at_quiet);
+        const std::uint64_t offset = offsets_[std::size_t(member)] + offset_of(member, from);
+        to.put(context, number, offset, from, bytes, transport::Completion::at_quiet);
     });
 }
 
 void FarMembers::pass_by(int member, const void* from, std::size_t bytes, const void* word,
                          transport::Completion completion, std::uint64_t base) {
     guarded(member, [&](transport::Transport& to, int number) {
-        const std::uint64_t copies = places_[std::size_t(member)] + base;
+        const std::uint64_t copies = offsets_[std::size_t(member)] + base;
         transport::Signal signal{.offset = copies + offset_of(member, word)};
         std::memcpy(&signal.value, word, sizeof signal.value);
-        const std::uint64_t place = copies + offset_of(member, bytes == 0 ? word : from);
-        to.put_signal(context, number, place, from, bytes, signal, completion);
+        const std::uint64_t offset = copies + offset_of(member, bytes == 0 ? word : from);
+        to.put_signal(context, number, offset, from, bytes, signal, completion);
     });
 }
 
@@ -169,7 +169,7 @@ void FarMembers::ring(int member) {
 
 void FarMembers::nudge(int member) {
     guarded(member, [&](transport::Transport& to, int number) {
-        const std::uint64_t word = places_[std::size_t(member)] + stride_ * std::size_t(layout_.n());
+        const std::uint64_t word = offsets_[std::size_t(member)] + stride_ * std::size_t(layout_.n());
         to.put_signal(context, number, word, nullptr, 0, {.offset = word, .value = 1},
                       transport::Completion::unconfirmed);
     });

@@ -28,10 +28,10 @@ class FarMembers final : public Target {
     FarMembers& operator=(const FarMembers&) = delete;
 
     /// The place of the copies of this process, for the other members.
-    std::uint64_t place() const { return place_; }
+    std::uint64_t offset() const { return offset_; }
     /// Sets the places of the other members' copies. `areas` in `memory` are those of this host's members,
     /// and the shared copies of the others.
-    void open(std::vector<std::uint64_t> places, std::vector<char*> areas,
+    void open(std::vector<std::uint64_t> offsets, std::vector<char*> areas,
               std::shared_ptr<const void> memory);
     const Hosts& hosts() const { return hosts_; }
     int n_hosts() const { return hosts_.n(); }
@@ -119,8 +119,8 @@ class FarMembers final : public Target {
     const std::size_t stride_;  ///< bytes from one copy to the next
     const std::size_t bytes_;   ///< bytes of all copies and of a word for `nudge`
     char* memory_ = nullptr;
-    std::uint64_t place_ = 0;
-    std::vector<std::uint64_t> places_;
+    std::uint64_t offset_ = 0;
+    std::vector<std::uint64_t> offsets_;
     std::vector<char*> areas_;
     std::shared_ptr<const void> area_memory_;
     std::atomic<bool> is_open_{false}, has_shared_{false};

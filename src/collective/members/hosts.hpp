@@ -26,7 +26,7 @@ class Hosts {
         : host_of_(layout.host_of), members_(layout.names.size()), mine_(layout.host(layout.rank)) {
         for (int i = 0; i < layout.n(); ++i) {
             std::vector<int>& of_host = members_[std::size_t(host_of(i))];
-            place_.push_back(static_cast<int>(of_host.size()));
+            local_rank_.push_back(static_cast<int>(of_host.size()));
             of_host.push_back(i);
         }
     }
@@ -37,7 +37,7 @@ class Hosts {
     /// A host's members, in rank order.
     const std::vector<int>& members(int host) const { return members_[std::size_t(host)]; }
     /// A member's place among those of its host.
-    int place(int member) const { return place_[std::size_t(member)]; }
+    int local_rank(int member) const { return local_rank_[std::size_t(member)]; }
     int least_members() const { return size_of_host(true); }
     int most_members() const { return size_of_host(false); }
     /// True if all members of a host come before those of the next one.
@@ -45,7 +45,7 @@ class Hosts {
     /// The member that receives for its host the data of a member of another host.
     int receiver(int host, int member) const {
         const std::vector<int>& there = members(host);
-        return there[std::size_t(place(member)) % there.size()];
+        return there[std::size_t(local_rank(member)) % there.size()];
     }
 
   private:
@@ -56,7 +56,7 @@ class Hosts {
         return static_cast<int>(size);
     }
 
-    std::vector<int> host_of_, place_;
+    std::vector<int> host_of_, local_rank_;
     std::vector<std::vector<int>> members_;
     int mine_;
 };

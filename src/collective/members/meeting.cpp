@@ -276,7 +276,7 @@ Membership join_several_hosts(Meeting& meeting, const std::vector<std::string>& 
                           : *std::find_if(known.begin(), known.end(), has_name);
         if (first == joining.rank) segment = Segment::create(joining.n);
         far = std::make_shared<FarMembers>(endpoint, layout);
-        return {std::to_string(far->place()), is_new ? endpoint->address() : "",
+        return {std::to_string(far->offset()), is_new ? endpoint->address() : "",
                 segment ? segment->address() : ""};
     };
     const auto list = [](const std::vector<std::vector<std::string>>& received) {
@@ -285,16 +285,16 @@ Membership join_several_hosts(Meeting& meeting, const std::vector<std::string>& 
         return all;
     };
     const std::vector<std::string> all = meeting.exchange("far", own, list);
-    std::vector<std::uint64_t> places;
+    std::vector<std::uint64_t> offsets;
     std::vector<std::string> addresses;
     for (std::size_t i = 0; i + 2 < all.size(); i += 3) {
-        places.push_back(std::stoull(all[i]));
+        offsets.push_back(std::stoull(all[i]));
         addresses.push_back(all[i + 1]);
     }
     if (is_new) endpoint->set_addresses(std::move(addresses));
     if (!segment) segment = Segment::join(all[3 * std::size_t(first) + 2], joining.n);
     Membership membership = membership_in(joining, segment);
-    far->open(std::move(places), membership.areas, segment);
+    far->open(std::move(offsets), membership.areas, segment);
     membership.far = far;
     membership.end_of = [segment, far](int member) {
         return far->is_far(member) ? far->end_of(member) : segment->end_of(member);

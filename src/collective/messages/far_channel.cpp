@@ -14,14 +14,14 @@ void post_letter(core::TeamState& team, int pe, const Channel* channel, std::uin
                                                 " has too many members for messages between hosts; use "
                                                 "put_signal, or a smaller team.");
     const int keeper = spread.first_of_part(pe);
-    const std::uint64_t place = spread.letter_place(pe, team.my_pe());
+    const std::uint64_t offset = spread.letter_offset(pe, team.my_pe());
     if (cells == 1) {
         const std::uint64_t where = team.job().arena().offset(channel) + 1;
-        spread.put(keeper, place + offsetof(Letter, channel), &where, sizeof where);
+        spread.put(keeper, offset + offsetof(Letter, channel), &where, sizeof where);
     }
     // The numbers only grow, so an older one must not arrive after a newer one.
     spread.order(keeper);
-    spread.put(keeper, place + offsetof(Letter, cells), &cells, sizeof cells,
+    spread.put(keeper, offset + offsetof(Letter, cells), &cells, sizeof cells,
                transport::Completion::unconfirmed);
     spread.transport().progress();
 }

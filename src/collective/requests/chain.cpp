@@ -19,7 +19,7 @@ Chain::Chain(const far::Hosts& hosts, const Folding& folding, std::size_t bytes,
     : n_hosts_(static_cast<std::uint32_t>(hosts.n())),
       host_(static_cast<std::uint32_t>(hosts.mine())),
       lanes_(hosts.least_members()),
-      lane_(hosts.place(rank)),
+      lane_(hosts.local_rank(rank)),
       bytes_(bytes),
       widening_(folding.widening()) {
     const std::size_t parts = std::max(std::size_t(lanes_), widening_);

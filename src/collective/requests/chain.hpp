@@ -51,7 +51,7 @@ class Chain {
     Slice chunk(std::uint32_t chunk) const;
     Slice slice(std::uint32_t chunk, int lane) const;
     /// The folds that a leader keeps until it gives them, and the most bytes of each.
-    static std::size_t place_of_fold(std::uint32_t chunk) { return chunk % (lag + 1); }
+    static std::size_t fold_slot(std::uint32_t chunk) { return chunk % (lag + 1); }
     static constexpr std::size_t n_folds() { return lag + 1; }
     std::size_t fold_bytes() const { return piece_ * widening_; }
     std::size_t widening() const { return widening_; }

@@ -17,7 +17,7 @@ char* Rounds::kept_fold(const Request& request, std::uint32_t chunk) {
     const Chain& chain = *request.chain;
     if (chain.is_on_last_host()) return request.call.out[0].data + chain.slice(chunk, chain.lane()).at;
     folds_.resize(Chain::n_folds() * chain.fold_bytes());
-    return folds_.data() + Chain::place_of_fold(chunk) * chain.fold_bytes();
+    return folds_.data() + Chain::fold_slot(chunk) * chain.fold_bytes();
 }
 
 /// True if members of this host read what this one gives in the round that it publishes.
@@ -64,17 +64,17 @@ void Rounds::pass_in_chain(const Request& request, const Area& area, std::uint64
 bool Rounds::reads_in_chain(const Request& request, int member) const {
     const Chain& chain = *request.chain;
     const far::Hosts& hosts = members_.far()->hosts();
-    const int host = hosts.host_of(member), place = hosts.place(member);
-    if (host + 1 == hosts.n() && place < chain.lanes() && chain.finished(request.consumed)) return true;
+    const int host = hosts.host_of(member), local_rank = hosts.local_rank(member);
+    if (host + 1 == hosts.n() && local_rank < chain.lanes() && chain.finished(request.consumed)) return true;
     if (!chain.leads() || !chain.folded(request.consumed)) return false;
-    return host == hosts.mine() || (host + 1 == hosts.mine() && place == chain.lane());
+    return host == hosts.mine() || (host + 1 == hosts.mine() && local_rank == chain.lane());
 }
 
 void Rounds::copy_finished(const Request& request, int member) {
     const Chain& chain = *request.chain;
     const far::Hosts& hosts = members_.far()->hosts();
     const Chain::Chunk chunk = chain.finished(request.consumed);
-    const int lane = hosts.place(member);
+    const int lane = hosts.local_rank(member);
     if (!chunk || hosts.host_of(member) + 1 != hosts.n() || lane >= chain.lanes()) return;
     const Slice slice = chain.slice(*chunk, lane);
     if (slice.bytes == 0) return;

@@ -31,7 +31,7 @@ bool Rounds::gives_to_hosts(const Request& request, int member) const {
     if (request.call.kind == Kind::broadcast) return member == request.call.root;
     if (!request.chain) return true;
     const far::Hosts& hosts = members_.far()->hosts();
-    return hosts.host_of(member) + 1 == hosts.n() && hosts.place(member) < request.chain->lanes();
+    return hosts.host_of(member) + 1 == hosts.n() && hosts.local_rank(member) < request.chain->lanes();
 }
 
 /// Rounds that all members of a host have consumed. One of them passes it on during a call, and each its own

@@ -394,14 +394,14 @@ const char* Rounds::data_of(const Request& request, int member, std::uint32_t ro
     const Area& area = members_.area(member);
     const SlotHeader& header = area.head().headers[number % n_slots];
     if (header.in_place != 0)
-        return in_place_.announced(member, header) + place_within(request, member, round);
+        return in_place_.announced(member, header) + offset_within(request, member, round);
     if (gives_pieces(request, round)) return area.slot(number) + std::size_t(members_.rank()) * request.piece;
     return bytes <= inline_bytes && !request.shared ? reinterpret_cast<const char*>(header.data)
                                                     : area.slot(number);
 }
 
 /// The offset of this member's piece of a round in data that is read in place.
-std::size_t Rounds::place_within(const Request& request, int member, std::uint32_t round) const {
+std::size_t Rounds::offset_within(const Request& request, int member, std::uint32_t round) const {
     if (!gives_pieces(request, round)) return 0;
     const auto me = std::size_t(members_.rank());
     if (request.sliced) return slice(request, step_of(request, round).chunk, members_.rank()).at;

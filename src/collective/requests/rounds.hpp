@@ -81,7 +81,7 @@ class Rounds {
     void copy_own(const Request& request) const;
     void fold_round(const Request& request);
     const char* data_of(const Request& request, int member, std::uint32_t round, std::size_t bytes);
-    std::size_t place_within(const Request& request, int member, std::uint32_t round) const;
+    std::size_t offset_within(const Request& request, int member, std::uint32_t round) const;
     bool is_read_by(const Request& request, int member) const;
     bool has_read_all(const Request& request, int member);
     void drain(Request& request);

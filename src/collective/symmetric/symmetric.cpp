@@ -28,19 +28,19 @@ int channels_of(std::size_t pad_bytes, int members) {
     return std::max(static_cast<int>(pad_bytes / (sizeof(std::uint32_t) * std::size_t(members))), 1);
 }
 
-struct Place {
+struct BlockAddress {
     std::size_t offset = 0, bytes = 0, pad_bytes = 0, words_offset = 0;
     std::string heap;
 };
 
-Place place_of(const std::string& text) {
-    Place place;
+BlockAddress parse_block(const std::string& text) {
+    BlockAddress block;
     std::istringstream in(text);
-    in >> place.offset >> place.bytes >> place.pad_bytes >> place.words_offset;
-    if (in) std::getline(in >> std::ws, place.heap);
+    in >> block.offset >> block.bytes >> block.pad_bytes >> block.words_offset;
+    if (in) std::getline(in >> std::ws, block.heap);
     if (!in)
         throw Error(ErrorCode::bootstrap, "\"" + text + "\" does not describe a block of symmetric memory.");
-    return place;
+    return block;
 }
 
 }  // namespace
@@ -86,25 +86,25 @@ Symmetric::Symmetric(Offer offer, Membership membership, const Bounds& bounds)
       spins_(static_cast<int>(membership_.texts.size()) > common::usable_cpus() ? few_spins : many_spins),
       epochs_(static_cast<std::size_t>(channels_) + std::size_t{rows_beside_channels}),
       taken_(membership_.texts.size()) {
-    std::vector<Place> places;
-    for (const std::string& text : membership_.texts) places.push_back(place_of(text));
-    for (std::size_t i = 0; i < places.size(); ++i)
-        if (places[i].bytes != places[0].bytes || places[i].pad_bytes != places[0].pad_bytes) {
+    std::vector<BlockAddress> blocks;
+    for (const std::string& text : membership_.texts) blocks.push_back(parse_block(text));
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        if (blocks[i].bytes != blocks[0].bytes || blocks[i].pad_bytes != blocks[0].pad_bytes) {
             // All members find this, so none takes up the blocks.
             offer.block_hold_ = {};
             offer.words_hold_ = {};
             throw Error(ErrorCode::shape_mismatch,
                         "The symmetric tensors of a rendezvous" + membership_.label +
-                            " must have equal sizes: " + name(0) + " has " + std::to_string(places[0].bytes) +
-                            " bytes and a signal pad of " + std::to_string(places[0].pad_bytes) + ", " +
-                            name(static_cast<int>(i)) + " has " + std::to_string(places[i].bytes) + " and " +
-                            std::to_string(places[i].pad_bytes) + ". Allocate alike on all ranks.");
+                            " must have equal sizes: " + name(0) + " has " + std::to_string(blocks[0].bytes) +
+                            " bytes and a signal pad of " + std::to_string(blocks[0].pad_bytes) + ", " +
+                            name(static_cast<int>(i)) + " has " + std::to_string(blocks[i].bytes) + " and " +
+                            std::to_string(blocks[i].pad_bytes) + ". Allocate alike on all ranks.");
         }
-    for (const Place& place : places) {
-        const auto heap = memory::HeapView::of(place.heap);
-        if (!heap->contains(heap->base() + place.offset, place.bytes))
+    for (const BlockAddress& block : blocks) {
+        const auto heap = memory::HeapView::of(block.heap);
+        if (!heap->contains(heap->base() + block.offset, block.bytes))
             throw Error(ErrorCode::bootstrap, "A rank described a block outside its symmetric memory.");
-        members_.push_back({BlockHold(heap, place.offset), BlockHold(heap, place.words_offset)});
+        members_.push_back({BlockHold(heap, block.offset), BlockHold(heap, block.words_offset)});
     }
     // No member returns, and may then free its block, before all hold it.
     meet(own_row(), "rendezvous", bounds);

@@ -30,8 +30,8 @@ Membership membership_of(core::TeamState& team, char* area) {
     }
     core::ControlBlock* const control = &team.control();
     m.find = [control, slots](int member) -> char* {
-        const std::uint64_t place = control->member(member).requests.load(std::memory_order_acquire);
-        return place == 0 ? nullptr : slots[std::size_t(member)] + (place - 1);
+        const std::uint64_t offset = control->member(member).requests.load(std::memory_order_acquire);
+        return offset == 0 ? nullptr : slots[std::size_t(member)] + (offset - 1);
     };
     const common::BoardView board = job.board();
     m.end_of = [board, names = m.names](int member) -> std::string {
@@ -65,9 +65,9 @@ TeamGroup::TeamGroup(core::TeamState& team)
     : team_(team),
       area_(static_cast<char*>(team.job().arena().allocate(Area::bytes_without_rings(team.n_pes())))),
       group_(std::make_shared<Group>(membership_of(team, area_))) {
-    const std::uint64_t place = team.job().arena().offset(area_) + 1;
+    const std::uint64_t offset = team.job().arena().offset(area_) + 1;
     team.job().waits().add(group_);
-    team.member(team.my_pe()).requests.store(place, std::memory_order_release);
+    team.member(team.my_pe()).requests.store(offset, std::memory_order_release);
 }
 
 /// Called when no member starts further requests. Memory stays while the caller holds a request.

@@ -186,9 +186,9 @@ void write_python(CrashNote& note, const StackArea& area) {
 struct sigaction previous[std::size(crash_signals)];
 
 void on_crash(int number, siginfo_t* info, void* context) {
-    const auto place = static_cast<std::size_t>(
+    const auto index = static_cast<std::size_t>(
         std::find(std::begin(crash_signals), std::end(crash_signals), number) - std::begin(crash_signals));
-    ::sigaction(number, &previous[place], nullptr);  // an error in here ends the process, too
+    ::sigaction(number, &previous[index], nullptr);  // an error in here ends the process, too
     StackArea* const area = noted.load(std::memory_order_acquire);
     if (area != nullptr && process.load(std::memory_order_relaxed) == ::getpid() &&
         area->crash.begun.exchange(1) == 0) {

@@ -24,9 +24,9 @@ int stack_signal() { return SIGRTMAX - 3; }
 [[gnu::always_inline]] inline void write_stack() {
     if (StackArea* area = offered.load(std::memory_order_acquire)) {
         if (const auto asked = when_asked.load(std::memory_order_acquire)) asked();
-        const std::uint32_t place = area->next.fetch_add(1, std::memory_order_acq_rel);
-        if (place < StackArea::most_threads) {
-            StackArea::Thread& thread = area->threads[place];
+        const std::uint32_t index = area->next.fetch_add(1, std::memory_order_acq_rel);
+        if (index < StackArea::most_threads) {
+            StackArea::Thread& thread = area->threads[index];
             void* frames[StackArea::most_frames];
             const int n = ::backtrace(frames, static_cast<int>(StackArea::most_frames));
             for (int i = 0; i < n; ++i)

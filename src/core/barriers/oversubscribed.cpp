@@ -57,11 +57,11 @@ int less_crowded_core(const cpu_set_t& allowed, std::span<const std::uint16_t> m
 /// Moves this thread to a less crowded core. Three members on one core and one on another take three turns
 /// instead of two, and the system may leave them so for long. Afterwards the thread may run on all allowed
 /// cores again.
-void move_away(ControlBlock& control, int n_pes, PlaceLine& mine) {
+void move_away(ControlBlock& control, int n_pes, CoreLine& mine) {
     if (!moves.may_move()) return;
     std::array<std::uint16_t, CPU_SETSIZE> members{};
     for (int i = 0; i < n_pes; ++i) {
-        const int core = control.member(i).place.core.load(std::memory_order_relaxed);
+        const int core = control.member(i).core_line.core.load(std::memory_order_relaxed);
         if (core >= 0 && core < CPU_SETSIZE) ++members[static_cast<std::size_t>(core)];
     }
     const int core = mine.core.load(std::memory_order_relaxed);
@@ -84,7 +84,7 @@ bool Meetings::Oversubscribed::meet(Meetings& m, std::uint32_t epoch, Arrival mi
     note_core(m);
     MemberBlock& me = m.member(m.my_pe_);
     crowd.arrived(me, epoch).value.store(epoch, std::memory_order_release);
-    const int home = me.place.group.load(std::memory_order_relaxed);
+    const int home = me.core_line.group.load(std::memory_order_relaxed);
     GroupLine& group = m.member(home).group;
     const std::uint32_t size = group.size.load(std::memory_order_relaxed);
     const std::uint32_t members = size != 0 ? size : static_cast<std::uint32_t>(m.n_pes_);
@@ -121,7 +121,7 @@ bool Meetings::Oversubscribed::meet(Meetings& m, std::uint32_t epoch, Arrival mi
     if (before == 0 && m.team_.number() == 0 &&
         members > (static_cast<std::uint32_t>(m.n_pes_) + cores - 1) / cores &&
         m.control_->groups.moved.load(std::memory_order_relaxed) == 0) [[unlikely]]
-        move_away(*m.control_, m.n_pes_, me.place);
+        move_away(*m.control_, m.n_pes_, me.core_line);
     const common::Meter::Wait measured(m.job_.meter.get());
     if (!m.give_turns(crowd.release, epoch)) m.wait_flag(mine.call, crowd.release, epoch, -1, crowd.missing);
     return crowd.call == call;
@@ -132,7 +132,7 @@ bool Meetings::Oversubscribed::meet(Meetings& m, std::uint32_t epoch, Arrival mi
 void Meetings::Oversubscribed::gather_group(Meetings& m, int group) {
     const Passed passed = m.lines();
     for (int i = 0; i < m.n_pes_; ++i)
-        if (m.member(i).place.group.load(std::memory_order_relaxed) == group)
+        if (m.member(i).core_line.group.load(std::memory_order_relaxed) == group)
             std::memcpy(m.control_->groups.data + m.packed_bytes_ * static_cast<std::size_t>(i), passed.at(i),
                         m.packed_bytes_);
 }
@@ -140,22 +140,21 @@ void Meetings::Oversubscribed::gather_group(Meetings& m, int group) {
 /// Assigns one group to each core (several cores may share one, if there are many). Called by the member for
 /// which all others wait.
 void Meetings::Oversubscribed::regroup(Meetings& m) {
-    constexpr std::size_t places = GroupsLine::most;
-    std::array<std::int32_t, places> first;
-    std::array<std::uint32_t, places> size{};
+    constexpr std::size_t slots = GroupsLine::most;
+    std::array<std::int32_t, slots> first;
+    std::array<std::uint32_t, slots> size{};
     std::uint32_t groups = 0;
     m.control_->groups.moved.store(0, std::memory_order_relaxed);
     for (int i = 0; i < m.n_pes_; ++i) {
-        PlaceLine& place = m.member(i).place;
-        const std::size_t at =
-            static_cast<std::uint32_t>(place.core.load(std::memory_order_relaxed)) % places;
+        CoreLine& line = m.member(i).core_line;
+        const std::size_t at = static_cast<std::uint32_t>(line.core.load(std::memory_order_relaxed)) % slots;
         if (size[at]++ == 0) {
             first[at] = i;
             ++groups;
         }
-        place.group.store(first[at], std::memory_order_relaxed);
+        line.group.store(first[at], std::memory_order_relaxed);
     }
-    for (std::size_t at = 0; at < places; ++at)
+    for (std::size_t at = 0; at < slots; ++at)
         if (size[at] != 0) m.member(first[at]).group.size.store(size[at], std::memory_order_relaxed);
     m.control_->groups.groups.store(groups, std::memory_order_relaxed);
 }
@@ -164,7 +163,7 @@ void Meetings::Oversubscribed::note_core(Meetings& m) noexcept {
     const int core = ::sched_getcpu();  // -1 for all if the system does not tell: one group
     if (core == m.core_) return;
     m.core_ = core;
-    m.member(m.my_pe_).place.core.store(core, std::memory_order_relaxed);
+    m.member(m.my_pe_).core_line.core.store(core, std::memory_order_relaxed);
     m.control_->groups.moved.store(1, std::memory_order_relaxed);
 }
 

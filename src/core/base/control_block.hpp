@@ -52,7 +52,7 @@ inline constexpr int max_rounds = 12;  ///< dissemination up to 4096 members of 
 
 /// A member's core and group in meetings of oversubscribed teams. Read at every meeting, written when a
 /// member moves.
-struct alignas(line_bytes) PlaceLine {
+struct alignas(line_bytes) CoreLine {
     /// Core + 1 on which the member last waited longer than a line travels; 0: unknown. Written by itself, in
     /// teams that are not oversubscribed.
     std::atomic<std::int32_t> waits_on;
@@ -101,7 +101,7 @@ static_assert(sizeof(CallLine) == 4 * line_bytes);
 struct MemberBlock {
     ExchangeLine exchange[2];  ///< by parity of the epoch, see lines.cpp
     SyncLine arrived;          ///< epoch of the last sync this member entered (only when oversubscribed)
-    PlaceLine place;           ///< also for oversubscribed teams, like `group`
+    CoreLine core_line;        ///< also for oversubscribed teams, like `group`
     GroupLine group;
     SyncLine taken;  ///< for src/collective: segments whose copy to this member has begun
     SyncLine round[max_rounds];

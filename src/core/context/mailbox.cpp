@@ -64,7 +64,7 @@ struct Mailbox::State {
     struct alignas(line) Pair {
         PairBlock* here = nullptr;   ///< this PE's block for the other
         PairBlock* there = nullptr;  ///< the other's block for this PE; null if the two share no memory
-        std::uint64_t place = 0;     ///< offset of `there` in the other's slot
+        std::uint64_t offset = 0;    ///< offset of `there` in the other's slot
         std::vector<std::uint64_t> outgoing;  ///< a message in flight to a PE of another host
         int world_pe = 0;
         std::uint64_t posted = 0;
@@ -143,8 +143,8 @@ void Mailbox::State::make_pairs() {
         char* mine_there = memory + static_cast<std::size_t>(members.my_pe()) * pair_bytes;
         // The window is used wherever memory is shared, even if a transport is forced: both ends of these
         // words are the library's.
-        pair.place = job_state->window().offset_of(mine_there);
-        pair.there = static_cast<PairBlock*>(job_state->arena().address(pair.world_pe, pair.place));
+        pair.offset = job_state->window().offset_of(mine_there);
+        pair.there = static_cast<PairBlock*>(job_state->arena().address(pair.world_pe, pair.offset));
     }
 }
 
@@ -230,7 +230,7 @@ void Mailbox::State::send(Pair& pair, std::uint64_t number, const void* src, std
     const std::size_t n = write(words, number, src, bytes);
     const auto at = static_cast<std::uint64_t>(reinterpret_cast<char*>(slot(*pair.here, number)) -
                                                reinterpret_cast<char*>(pair.here)) +
-                    pair.place;
+                    pair.offset;
     if (n > 1) {
         transport.put(0, pair.world_pe, at + sizeof(Word), words + 1, (n - 1) * sizeof(Word),
                       transport::Completion::local);
@@ -296,7 +296,7 @@ std::size_t Mailbox::State::take(Pair& pair, void* dst, std::size_t room, double
     if (!pair.there) {
         transport::Transport& transport = *job_state->transport();
         transport.fence(0, pair.world_pe);  // not before the previous credit
-        transport.put(0, pair.world_pe, pair.place + offsetof(PairBlock, credits), &credit, sizeof credit,
+        transport.put(0, pair.world_pe, pair.offset + offsetof(PairBlock, credits), &credit, sizeof credit,
                       transport::Completion::local);
         transport.progress();
         return bytes;

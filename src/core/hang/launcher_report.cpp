@@ -33,11 +33,11 @@ std::string launcher_path() {
         self.dli_fname == nullptr || self.dli_fname[0] != '/')
         return {};
     const fs::path folder = fs::path(self.dli_fname).parent_path();
-    std::vector<fs::path> places{folder / "../bin/atoll", folder / "../../bin/atoll"};
-    if (folder.filename() == "bin") places = {folder / "atoll"};
-    if (folder.parent_path().filename() == "atoll") places = {folder / "../../../../../bin/atoll"};
-    for (const fs::path& place : places)
-        if (is_ours(place)) return place.lexically_normal().string();
+    std::vector<fs::path> candidates{folder / "../bin/atoll", folder / "../../bin/atoll"};
+    if (folder.filename() == "bin") candidates = {folder / "atoll"};
+    if (folder.parent_path().filename() == "atoll") candidates = {folder / "../../../../../bin/atoll"};
+    for (const fs::path& candidate : candidates)
+        if (is_ours(candidate)) return candidate.lexically_normal().string();
     return {};
 }
 

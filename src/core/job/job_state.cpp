@@ -154,7 +154,7 @@ void JobState::make_world() {
     const Parts parts(*this, everybody, pe_);
     TeamMemory memory;
     memory.control = static_cast<ControlBlock*>(arena_.address(topology_.hosts().members.front(), offset));
-    if (parts.count() > 1) memory.places.assign(parts.first.size(), offset);
+    if (parts.count() > 1) memory.offsets.assign(parts.first.size(), offset);
     memory.doubled = TeamMemory::is_doubled(*this, parts);
     if (parts.leads(pe_)) arena_.take_first(TeamMemory::allocation_bytes(*this, parts));
     kernels_.host_watch = upper_.host_watch(*this);

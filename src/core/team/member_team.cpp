@@ -14,16 +14,16 @@ namespace {
 ControlBlock* first_meeting(JobBase& job, const Context& context, const std::vector<int>& members, bool leads,
                             long* word) {
     if (!leads) {
-        const long place = context.wait_until(word, Compare::ne, 0L);
+        const long offset = context.wait_until(word, Compare::ne, 0L);
         context.atomic_set(word, 0L, job.pe());
         return static_cast<ControlBlock*>(
-            job.arena().address(members[0], static_cast<std::uint64_t>(place - 1)));
+            job.arena().address(members[0], static_cast<std::uint64_t>(offset - 1)));
     }
     job.arena().sweep();
     const std::size_t bytes = ControlBlock::bytes(static_cast<int>(members.size()));
     auto* control = static_cast<ControlBlock*>(job.arena().allocate(bytes));
-    const long place = static_cast<long>(job.arena().offset(control)) + 1;
-    for (std::size_t i = 1; i < members.size(); ++i) context.atomic_set(word, place, members[i]);
+    const long offset = static_cast<long>(job.arena().offset(control)) + 1;
+    for (std::size_t i = 1; i < members.size(); ++i) context.atomic_set(word, offset, members[i]);
     return control;
 }
 
@@ -46,11 +46,11 @@ class MeetingOfParts {
             lead_part();
         if (leads)
             for (const int member : parts_.local)
-                if (member != my_pe) tell(member, place_);
+                if (member != my_pe) tell(member, offset_);
         context_.quiet();
         TeamMemory memory{control_, leads, {}};
         for (int part = 0; part < parts_.count(); ++part)
-            memory.places.push_back(table()[part].load(std::memory_order_acquire) - 1);
+            memory.offsets.push_back(table()[part].load(std::memory_order_acquire) - 1);
         return memory;
     }
 
@@ -64,24 +64,24 @@ class MeetingOfParts {
     int world_pe(int member) const { return members_[static_cast<std::size_t>(member)]; }
     int leader(int part) const { return world_pe(parts_.first[static_cast<std::size_t>(part)]); }
 
-    void tell(int member, std::uint64_t place) const {
-        context_.atomic_set(word_, static_cast<long>(place + 1), world_pe(member));
+    void tell(int member, std::uint64_t offset) const {
+        context_.atomic_set(word_, static_cast<long>(offset + 1), world_pe(member));
     }
     long await_word() const {
         const long value = context_.wait_until(word_, Compare::ne, 0L);
         context_.atomic_set(word_, 0L, job_.pe());
         return value;
     }
-    void found(std::uint64_t place) {
-        place_ = place;
-        control_ = static_cast<ControlBlock*>(job_.arena().address(world_pe(parts_.local[0]), place));
+    void found(std::uint64_t offset) {
+        offset_ = offset;
+        control_ = static_cast<ControlBlock*>(job_.arena().address(world_pe(parts_.local[0]), offset));
     }
     void make() {
         job_.arena().sweep();
         void* block = job_.arena().allocate(TeamMemory::bytes(parts_, parts_.mine) +
                                             sizeof(Entry) * parts_.first.size());
         found(job_.arena().offset(block));
-        table()[parts_.mine].store(place_ + 1, std::memory_order_release);
+        table()[parts_.mine].store(offset_ + 1, std::memory_order_release);
     }
     void await_entry(int part) const {
         detail::WaitReason why;
@@ -113,7 +113,7 @@ class MeetingOfParts {
     void lead_part() {
         const auto table_offset = static_cast<std::uint64_t>(await_word() - 1);
         make();
-        const std::uint64_t entry = place_ + 1;
+        const std::uint64_t entry = offset_ + 1;
         put(0, table_offset + sizeof(Entry) * static_cast<std::size_t>(parts_.mine), &entry, sizeof entry);
         context_.quiet();
         await_entry(0);
@@ -124,7 +124,7 @@ class MeetingOfParts {
     const std::vector<int>& members_;
     const Parts& parts_;
     long* word_;
-    std::uint64_t place_ = 0;
+    std::uint64_t offset_ = 0;
     ControlBlock* control_ = nullptr;
 };
 

@@ -17,7 +17,7 @@ inline bool poll(const detail::Flag& flag, std::uint32_t value, int spins, int p
 
 /// Notes the core on which this thread waits, and returns true if the member that it waits for last waited
 /// there. Both then need the same core, and neither gets on while the other polls.
-bool share_core(PlaceLine& mine, const PlaceLine& theirs) noexcept;
+bool share_core(CoreLine& mine, const CoreLine& theirs) noexcept;
 
 /// Pauses of a wait before it asks whether the awaited member needs this core. The flag of a member on
 /// another core is usually set earlier.

@@ -32,9 +32,10 @@ Parts::Parts(const JobBase& job, const std::vector<int>& world_pes, int my_pe) {
 
 void TeamMemory::find_control(const JobBase& job, const Parts& parts, const std::vector<int>& members) {
     if (!owned)
-        control = static_cast<ControlBlock*>(job.arena().address(
-            members[static_cast<std::size_t>(parts.local[0])], places[static_cast<std::size_t>(parts.mine)]));
-    if (parts.count() == 1) places.clear();
+        control =
+            static_cast<ControlBlock*>(job.arena().address(members[static_cast<std::size_t>(parts.local[0])],
+                                                           offsets[static_cast<std::size_t>(parts.mine)]));
+    if (parts.count() == 1) offsets.clear();
 }
 
 void TeamMemory::fail_no_room(int world_pe) {
@@ -59,7 +60,7 @@ Spread::Spread(TeamState& team, Parts parts, const TeamMemory& memory)
     : team_(team),
       job_(team.job_base()),
       parts_(std::move(parts)),
-      places_(memory.places),
+      offsets_(memory.offsets),
       first_row_(1, 0),
       transport_(job_.transport()) {
     for (const int n : parts_.size) first_row_.push_back(first_row_.back() + static_cast<std::size_t>(n));
@@ -79,10 +80,10 @@ Spread::~Spread() { transport_->destroy_context(context_); }
 
 std::uint64_t Spread::block_offset(int part) const {
     const auto p = static_cast<std::size_t>(part);
-    return places_[p] + ControlBlock::bytes(parts_.size[p]);
+    return offsets_[p] + ControlBlock::bytes(parts_.size[p]);
 }
 
-std::uint64_t Spread::letter_place(int reader, int writer) const {
+std::uint64_t Spread::letter_offset(int reader, int writer) const {
     return block_offset(parts_.part_of[static_cast<std::size_t>(reader)]) +
            SpreadBlock::letter_at(parts_.part_of.size(), local_index(reader), writer);
 }
@@ -121,9 +122,9 @@ void Spread::ask_to_hear(int member) const {
                     transport::Completion::local);
 }
 
-std::uint64_t Spread::call_place(int member) const {
+std::uint64_t Spread::call_offset(int member) const {
     const auto part = static_cast<std::size_t>(parts_.part_of[static_cast<std::size_t>(member)]);
-    return places_[part] + sizeof(ControlBlock) +
+    return offsets_[part] + sizeof(ControlBlock) +
            static_cast<std::size_t>(local_index(member)) * sizeof(MemberBlock) +
            offsetof(MemberBlock, called);
 }

@@ -37,10 +37,10 @@ struct TeamMemory {
     ControlBlock* control = nullptr;  ///< control block of this PE's part, in the arena of its first member
     bool owned = false;               ///< this PE owns it
     /// By part: offset of its block in its owner's slot. Empty if the team has one part.
-    std::vector<std::uint64_t> places;
+    std::vector<std::uint64_t> offsets;
     bool doubled = false;  ///< a second block of the same size follows each, for the team's twin
 
-    /// Finds the block of this PE's part, from `places`. `members` are world PEs.
+    /// Finds the block of this PE's part, from `offsets`. `members` are world PEs.
     void find_control(const JobBase& job, const Parts& parts, const std::vector<int>& members);
     [[noreturn]] static void fail_no_room(int world_pe);
     /// Bytes in which a part's members meet.
@@ -107,7 +107,7 @@ class Spread {
 
     const Parts& parts() const { return parts_; }
     /// TeamMemory::places.
-    const std::vector<std::uint64_t>& places() const { return places_; }
+    const std::vector<std::uint64_t>& offsets() const { return offsets_; }
     /// The members of this PE's part, as a team whose members all share memory.
     TeamState& local() const { return *local_; }
     bool is_local(int member) const {
@@ -124,7 +124,7 @@ class Spread {
     // ---- the transport, through a separate context of the team
     transport::Transport& transport() const { return *transport_; }
     /// Offset of a member's CallLine, in the slot of the first member of its part.
-    std::uint64_t call_place(int member) const;
+    std::uint64_t call_offset(int member) const;
     /// Starts reading from `offset` of a member's slot; done after `complete`.
     void get(int member, std::uint64_t offset, void* dst, std::size_t bytes) const;
     void put(int member, std::uint64_t offset, const void* src, std::size_t bytes,
@@ -147,7 +147,7 @@ class Spread {
     void ask_to_hear(int member) const;
     // ---- letters between members of different parts
     /// Offset of the letter from `writer` to `reader`, in the slot of the first member of the reader's part.
-    std::uint64_t letter_place(int reader, int writer) const;
+    std::uint64_t letter_offset(int reader, int writer) const;
     /// The letter from `writer` to this PE.
     SpreadBlock::Letter& my_letter(int writer) const;
     int first_of_part(int member) const {
@@ -170,7 +170,7 @@ class Spread {
     TeamState& team_;
     JobBase& job_;
     Parts parts_;
-    std::vector<std::uint64_t> places_;
+    std::vector<std::uint64_t> offsets_;
     std::vector<std::size_t> first_row_;  ///< by part, and one after the last
     bool in_order_ = true;                ///< rows are in the order of members
     char* block_;                         ///< my part's SpreadBlock

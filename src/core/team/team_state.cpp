@@ -44,7 +44,7 @@ TeamState::TeamState(JobBase& job, int number, std::vector<int> members, int my_
         regular = slots_[static_cast<std::size_t>(i)] == first_ + i * step_;
     if (regular) slots_.clear();
     renew_context();
-    if (!memory.places.empty())
+    if (!memory.offsets.empty())
         spread_ = std::make_unique<Spread>(*this, Parts(job, members_, my_pe), memory);
     meetings_.choose();
 }
@@ -144,8 +144,8 @@ TeamState& TeamState::twin() {
         TeamMemory memory{reinterpret_cast<ControlBlock*>(behind), false, {}, false};
         if (spread_)
             for (int part = 0; part < parts.count(); ++part)
-                memory.places.push_back(spread_->places()[static_cast<std::size_t>(part)] +
-                                        TeamMemory::bytes(parts, part));
+                memory.offsets.push_back(spread_->offsets()[static_cast<std::size_t>(part)] +
+                                         TeamMemory::bytes(parts, part));
         twin_ = std::make_unique<TeamState>(base_, number_, members_, my_pe_, memory);
         const std::uint32_t identity = meetings_.recorded.team();
         twin_->meetings_.recorded.set_team(common::team_identity(identity_of({identity}, members_), number_));
@@ -265,7 +265,7 @@ std::shared_ptr<TeamState> split(TeamState& parent, int color, int key, const Ca
     if (members.empty()) return nullptr;
     TeamMemory memory{control, leads, {}, TeamMemory::is_doubled(job, parts)};
     for (const int first : parts.first)
-        memory.places.push_back(
+        memory.offsets.push_back(
             controls[static_cast<std::size_t>(members[static_cast<std::size_t>(first)])].offset);
     memory.find_control(job, parts, world_members);
     const RecordedCalls& calls = parent.meetings().recorded;

@@ -85,7 +85,7 @@ class Board {
     static constexpr std::size_t id = offsetof(BoardWords, id), size = offsetof(BoardWords, size),
                                  out = offsetof(BoardWords, out), left = offsetof(BoardWords, left);
     static std::size_t member(int i) { return BoardWords::bytes(i); }
-    static std::size_t place(int i) { return member(i) + sizeof(Cell); }
+    static std::size_t memory_of(int i) { return member(i) + sizeof(Cell); }
 
   private:
     Cell& cell(std::size_t at) const { return *reinterpret_cast<Cell*>(reinterpret_cast<char*>(near_) + at); }
@@ -220,18 +220,18 @@ class TeamOfId {
             try {
                 memory.control =
                     static_cast<ControlBlock*>(job_.arena().allocate(TeamMemory::bytes(parts, parts.mine)));
-                board_.store(Board::place(my_pe_), job_.arena().offset(memory.control) + 1);
+                board_.store(Board::memory_of(my_pe_), job_.arena().offset(memory.control) + 1);
             } catch (const Error&) {
-                board_.store(Board::place(my_pe_), no_room);
+                board_.store(Board::memory_of(my_pe_), no_room);
             }
         }
         for (const int first : parts.first) {
-            const std::uint64_t place = await(Board::place(first), first, false);
-            if (place == no_room) {
+            const std::uint64_t offset = await(Board::memory_of(first), first, false);
+            if (offset == no_room) {
                 if (memory.control != nullptr) job_.arena().free(memory.control);
                 TeamMemory::fail_no_room(members_[static_cast<std::size_t>(first)]);
             }
-            memory.places.push_back(place - 1);
+            memory.offsets.push_back(offset - 1);
         }
         memory.find_control(job_, parts, members_);
         return memory;

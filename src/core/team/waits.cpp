@@ -15,7 +15,7 @@ using detail::reached;
 /// Turns yielded before a wait begins. One is mostly enough, and saves the cost of setting up a wait.
 constexpr int first_turns = 2;
 
-bool share_core(PlaceLine& mine, const PlaceLine& theirs) noexcept {
+bool share_core(CoreLine& mine, const CoreLine& theirs) noexcept {
     const std::int32_t here = ::sched_getcpu() + 1;  // 0 if the system does not tell
     if (mine.waits_on.load(std::memory_order_relaxed) != here)
         mine.waits_on.store(here, std::memory_order_relaxed);
@@ -23,7 +23,7 @@ bool share_core(PlaceLine& mine, const PlaceLine& theirs) noexcept {
 }
 
 bool Meetings::poll_for_peer(const detail::Flag& flag, std::uint32_t value, int peer, int pauses) noexcept {
-    shares_core_ = share_core(member(my_pe_).place, member(peer).place);
+    shares_core_ = share_core(member(my_pe_).core_line, member(peer).core_line);
     // The peer may have moved meanwhile: then the yields return soon, and the wait goes on as a slow one.
     if (shares_core_) return give_turns(flag, value);
     return poll(flag, value, job_.pace().spins - spins_before_core, pauses);

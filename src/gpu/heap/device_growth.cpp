@@ -100,16 +100,16 @@ void DeviceMemory::map_chunks(const std::function<void(const common::FdCourier::
 // ---- registered buffers
 
 void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::uint64_t serial) {
-    std::optional<memory::Allocator::Block> place;
+    std::optional<memory::Allocator::Block> view;
     {
         const std::lock_guard lock(mutex_);
-        place = views_->allocate(bytes, device_alignment);
+        view = views_->allocate(bytes, device_alignment);
     }
-    if (!place)
+    if (!view)
         throw Error(ErrorCode::out_of_memory,
                     "A device heap has room for " + common::bytes_text(views_bytes()) +
                         " of registered buffers a PE; " + common::bytes_text(bytes) + " more were passed.");
-    const std::size_t offset = views_offset() + place->offset;
+    const std::size_t offset = views_offset() + view->offset;
     try {
         // PEs map the parts in step, so they must have the same ones.
         std::vector<std::size_t> sizes;
@@ -126,7 +126,7 @@ void* DeviceMemory::register_buffer(const void* memory, std::size_t bytes, std::
     } catch (...) {
         unmap_parts(offset);
         const std::lock_guard lock(mutex_);
-        views_->free(place->offset);
+        views_->free(view->offset);
         throw;
     }
     const std::lock_guard lock(mutex_);

@@ -35,18 +35,18 @@ std::string hex(const DeviceUuid& uuid) {
     return text;
 }
 
-ProcessDeviceHeap::Place place_of(const std::string& text) {
-    ProcessDeviceHeap::Place place;
+ProcessDeviceHeap::BlockAddress parse_block_address(const std::string& text) {
+    ProcessDeviceHeap::BlockAddress address;
     std::string line = text, uuid;
     std::replace(line.begin(), line.end(), '/', ' ');
     std::istringstream in(line);
-    in >> place.courier.name >> place.courier.token >> uuid >> place.offset >> place.bytes >>
-        place.pad_bytes >> place.chunks;
-    if (!in || uuid.size() != 2 * place.uuid.size())
+    in >> address.courier.name >> address.courier.token >> uuid >> address.offset >> address.bytes >>
+        address.pad_bytes >> address.chunks;
+    if (!in || uuid.size() != 2 * address.uuid.size())
         throw Error(ErrorCode::bootstrap, "\"" + text + "\" does not describe a block of a GPU's memory.");
-    for (std::size_t i = 0; i < place.uuid.size(); ++i)
-        place.uuid[i] = static_cast<unsigned char>(std::stoi(uuid.substr(2 * i, 2), nullptr, 16));
-    return place;
+    for (std::size_t i = 0; i < address.uuid.size(); ++i)
+        address.uuid[i] = static_cast<unsigned char>(std::stoi(uuid.substr(2 * i, 2), nullptr, 16));
+    return address;
 }
 
 }  // namespace
@@ -162,28 +162,28 @@ std::string ProcessDeviceHeap::describe(const Block& block) {
     return text.str();
 }
 
-ProcessDeviceHeap::Peer& ProcessDeviceHeap::peer(const Place& place) {
-    const auto known = peers_.find(place.courier.name);
+ProcessDeviceHeap::Peer& ProcessDeviceHeap::peer(const BlockAddress& address) {
+    const auto known = peers_.find(address.courier.name);
     if (known != peers_.end()) return known->second;
-    gpu_->check_peer(place.uuid);
+    gpu_->check_peer(address.uuid);
     const int slot = static_cast<int>(peers_.size()) + 1;
     if (slot >= most_processes)
         throw Error(
             ErrorCode::unsupported,
             "A process reaches symmetric memory on GPUs of " + std::to_string(most_processes - 1) +
                 " other processes; there were more, some of which may have ended. Start new processes.");
-    Peer& made = peers_[place.courier.name];
+    Peer& made = peers_[address.courier.name];
     made.slot = slot;
-    made.arrived = std::move(unclaimed_[sender_number(place.courier.name)]);
+    made.arrived = std::move(unclaimed_[sender_number(address.courier.name)]);
     return made;
 }
 
-bool ProcessDeviceHeap::send_to(Peer& peer, const Place& place, std::size_t chunks) {
+bool ProcessDeviceHeap::send_to(Peer& peer, const BlockAddress& address, std::size_t chunks) {
     const std::size_t granule = gpu_->facts().granularity_bytes;
     for (; peer.sent < chunks; ++peer.sent) {
         const Chunk& chunk = chunks_[peer.sent];
         const std::uint64_t tag = std::uint64_t{chunk.bytes / granule} << tag_shift | peer.sent;
-        if (!courier_.send(place.courier, sender_number(courier_.address().name), tag, chunk.fd))
+        if (!courier_.send(address.courier, sender_number(courier_.address().name), tag, chunk.fd))
             return false;
     }
     return true;
@@ -214,33 +214,34 @@ void ProcessDeviceHeap::map_arrived(Peer& peer) {
 
 ProcessDeviceHeap::Reach::Reach(ProcessDeviceHeap& heap, const std::vector<std::string>& texts, int rank)
     : heap_(heap), rank_(static_cast<std::size_t>(rank)) {
-    for (const std::string& text : texts) places_.push_back(place_of(text));
-    for (std::size_t i = 0; i < places_.size(); ++i)
-        if (places_[i].bytes != places_[0].bytes || places_[i].pad_bytes != places_[0].pad_bytes)
+    for (const std::string& text : texts) addresses_.push_back(parse_block_address(text));
+    for (std::size_t i = 0; i < addresses_.size(); ++i)
+        if (addresses_[i].bytes != addresses_[0].bytes || addresses_[i].pad_bytes != addresses_[0].pad_bytes)
             throw Error(ErrorCode::shape_mismatch,
                         "The symmetric tensors of a rendezvous must have equal sizes. Rank 0 has " +
-                            std::to_string(places_[0].bytes) + " bytes and a signal pad of " +
-                            std::to_string(places_[0].pad_bytes) + ", rank " + std::to_string(i) + " has " +
-                            std::to_string(places_[i].bytes) + " and " +
-                            std::to_string(places_[i].pad_bytes) + ". Allocate alike on all ranks.");
+                            std::to_string(addresses_[0].bytes) + " bytes and a signal pad of " +
+                            std::to_string(addresses_[0].pad_bytes) + ", rank " + std::to_string(i) +
+                            " has " + std::to_string(addresses_[i].bytes) + " and " +
+                            std::to_string(addresses_[i].pad_bytes) + ". Allocate alike on all ranks.");
 }
 
-bool ProcessDeviceHeap::Reach::is_own(const Place& place) const {
-    return place.courier.name == heap_.courier_.address().name;
+bool ProcessDeviceHeap::Reach::is_own(const BlockAddress& address) const {
+    return address.courier.name == heap_.courier_.address().name;
 }
 
 bool ProcessDeviceHeap::Reach::advance() {
     const std::lock_guard lock(heap_.mutex_);
     missing_ = -1;
     heap_.receive();
-    for (std::size_t i = 0; i < places_.size(); ++i)
-        if (!is_own(places_[i]) && !heap_.send_to(heap_.peer(places_[i]), places_[i], places_[rank_].chunks))
+    for (std::size_t i = 0; i < addresses_.size(); ++i)
+        if (!is_own(addresses_[i]) &&
+            !heap_.send_to(heap_.peer(addresses_[i]), addresses_[i], addresses_[rank_].chunks))
             missing_ = static_cast<int>(i);
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-        if (is_own(places_[i])) continue;
-        Peer& peer = heap_.peer(places_[i]);
+    for (std::size_t i = 0; i < addresses_.size(); ++i) {
+        if (is_own(addresses_[i])) continue;
+        Peer& peer = heap_.peer(addresses_[i]);
         heap_.map_arrived(peer);
-        if (peer.mapped < places_[i].chunks) missing_ = static_cast<int>(i);
+        if (peer.mapped < addresses_[i].chunks) missing_ = static_cast<int>(i);
     }
     return missing_ < 0;
 }
@@ -248,8 +249,8 @@ bool ProcessDeviceHeap::Reach::advance() {
 std::vector<char*> ProcessDeviceHeap::Reach::data() const {
     const std::lock_guard lock(heap_.mutex_);
     std::vector<char*> all;
-    for (const Place& place : places_)
-        all.push_back(heap_.window_.slot(is_own(place) ? 0 : heap_.peer(place).slot) + place.offset);
+    for (const BlockAddress& address : addresses_)
+        all.push_back(heap_.window_.slot(is_own(address) ? 0 : heap_.peer(address).slot) + address.offset);
     return all;
 }
 
@@ -269,10 +270,10 @@ device::Control* ProcessDeviceHeap::control(std::uint64_t bound_ns) {
     made.version = device::control_version;
     made.bound_ns = bound_ns;
     made.watch = watch_;
-    auto* const place = reinterpret_cast<device::Control*>(allocate(sizeof made, 0).data);
-    gpu_->executor().copy(place, &made, sizeof made);
+    auto* const control = reinterpret_cast<device::Control*>(allocate(sizeof made, 0).data);
+    gpu_->executor().copy(control, &made, sizeof made);
     const std::lock_guard lock(mutex_);
-    return controls_.emplace(bound_ns, place).first->second;
+    return controls_.emplace(bound_ns, control).first->second;
 }
 
 void ProcessDeviceHeap::refuse_if_stopped() const {

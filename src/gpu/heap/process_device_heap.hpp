@@ -58,7 +58,7 @@ class ProcessDeviceHeap {
     std::string describe(const Block& block);
 
     /// A block of any process, as its text describes it.
-    struct Place {
+    struct BlockAddress {
         common::FdCourier::Address courier;
         DeviceUuid uuid{};
         std::size_t offset = 0, bytes = 0, pad_bytes = 0, chunks = 0;
@@ -78,10 +78,10 @@ class ProcessDeviceHeap {
         std::vector<char*> data() const;
 
       private:
-        bool is_own(const Place& place) const;
+        bool is_own(const BlockAddress& address) const;
 
         ProcessDeviceHeap& heap_;
-        std::vector<Place> places_;
+        std::vector<BlockAddress> addresses_;
         std::size_t rank_;
         int missing_ = -1;
     };
@@ -116,8 +116,8 @@ class ProcessDeviceHeap {
     void extend(std::size_t bytes);
     void sweep();
     void receive();
-    Peer& peer(const Place& place);
-    bool send_to(Peer& peer, const Place& place, std::size_t chunks);
+    Peer& peer(const BlockAddress& address);
+    bool send_to(Peer& peer, const BlockAddress& address, std::size_t chunks);
     void map_arrived(Peer& peer);
     device::Control* control(std::uint64_t bound_ns);
     void refuse_if_stopped() const;

@@ -98,13 +98,13 @@ void Engine::put_and_signal(const Header& header, const char* data, std::size_t 
     if (bytes != 0 && is_on_device(header.offset))
         put_on_device(header, data, bytes);
     else if (bytes != 0)
-        store(place(header.offset, bytes), data, bytes);
+        store(address_at(header.offset, bytes), data, bytes);
     if (is_on_device(header.a)) {
         device_unsettled_ = true;
         device().atomic(offset_on_device(header.a), header.op, DType::uint64, header.b, 0);
     } else {
         settle_device();
-        apply_atomic(header.op, DType::uint64, place(header.a, sizeof header.b), header.b, 0);
+        apply_atomic(header.op, DType::uint64, address_at(header.a, sizeof header.b), header.b, 0);
     }
 }
 

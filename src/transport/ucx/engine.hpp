@@ -150,7 +150,7 @@ class Engine {
     void put_blocks(const Header& header, const char* data, std::size_t bytes);
     void take_data(const Header& header, const char* data, std::size_t bytes);
     void take_value(const Header& header);
-    char* place(std::uint64_t offset, std::uint64_t bytes);
+    char* address_at(std::uint64_t offset, std::uint64_t bytes);
     void answer_all();
     void answer_get(Peer& peer, const Header& request);
     void answer_key(Peer& peer, const Header& request);

@@ -19,7 +19,7 @@ void store(char* dst, const char* data, std::size_t bytes) {
     detail::copy(dst, &word, bytes);
 }
 
-char* Engine::place(std::uint64_t offset, std::uint64_t bytes) {
+char* Engine::address_at(std::uint64_t offset, std::uint64_t bytes) {
     if (offset <= options_.bytes && bytes <= options_.bytes - offset) return options_.base + offset;
     throw Error(ErrorCode::not_symmetric, "it sent an operation on " + std::to_string(bytes) + " bytes at " +
                                               std::to_string(offset) + ", outside of a slot of " +
@@ -43,20 +43,20 @@ void Engine::act(Peer& peer, const Header& header, const char* data, std::size_t
             greetings_.emplace_back(peer.pe, std::string(data, bytes));
             return;
         case Kind::put:
-            return store(place(header.offset, bytes), data, bytes);
+            return store(address_at(header.offset, bytes), data, bytes);
         case Kind::put_signal:
-            if (bytes != 0) store(place(header.offset, bytes), data, bytes);
-            apply_atomic(header.op, DType::uint64, place(header.a, sizeof header.b), header.b, 0);
+            if (bytes != 0) store(address_at(header.offset, bytes), data, bytes);
+            apply_atomic(header.op, DType::uint64, address_at(header.a, sizeof header.b), header.b, 0);
             return;
         case Kind::put_blocks:
             return put_blocks(header, data, bytes);
         case Kind::atomic:
-            apply_atomic(header.op, header.type, place(header.offset, size_of(header.type)), header.a,
+            apply_atomic(header.op, header.type, address_at(header.offset, size_of(header.type)), header.a,
                          header.b);
             return;
         case Kind::fetch: {
             Header request = header;
-            request.a = apply_atomic(header.op, header.type, place(header.offset, size_of(header.type)),
+            request.a = apply_atomic(header.op, header.type, address_at(header.offset, size_of(header.type)),
                                      header.a, header.b);
             return take_request(peer, request, 0);
         }
@@ -84,7 +84,7 @@ void Engine::act(Peer& peer, const Header& header, const char* data, std::size_t
 
 void Engine::put_blocks(const Header& header, const char* data, std::size_t bytes) {
     for (std::uint64_t i = 0; i * header.b < bytes; ++i)
-        store(place(header.offset + i * header.a, header.b), data + i * header.b, header.b);
+        store(address_at(header.offset + i * header.a, header.b), data + i * header.b, header.b);
 }
 
 // ---- answers
@@ -114,12 +114,12 @@ void Engine::answer(Peer& peer, const Header& request) {
 
 void Engine::answer_get(Peer& peer, const Header& request) {
     if (is_on_device(request.offset)) return answer_get_from_device(peer, request);
-    answer_from(peer, request, place(request.offset, request.a), nullptr);
+    answer_from(peer, request, address_at(request.offset, request.a), nullptr);
 }
 
 /// A PE without UCX's own puts and gets refuses with an empty key.
 void Engine::answer_key(Peer& peer, const Header& request) {
-    if (!is_on_device(request.offset)) place(request.offset, request.a);
+    if (!is_on_device(request.offset)) address_at(request.offset, request.a);
     const Rma::Key key = rma_ ? rma_->key_to(peer, request.offset, request.a) : Rma::Key{};
     Packet& packet = worker_.packet();
     packet.header = Header{.offset = key.begin, .a = key.end, .b = key.address, .kind = Kind::key};
@@ -156,8 +156,8 @@ void Engine::answer_blocks(Peer& peer, const Header& request) {
             get_device_blocks(request, first, packet.data, bytes);
         else
             for (std::size_t i = 0; i < bytes; i += request.b)
-                store(packet.data + i, place(request.offset + (first + i / request.b) * request.c, request.b),
-                      request.b);
+                store(packet.data + i,
+                      address_at(request.offset + (first + i / request.b) * request.c, request.b), request.b);
         packet.header = Header{.a = at, .token = request.token, .kind = Kind::data};
         number(peer, packet.header, at + bytes == request.a ? request.sequence : request.sequence - 1);
         send_numbered(peer, packet, bytes);

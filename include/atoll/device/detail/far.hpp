@@ -117,15 +117,15 @@ ATOLL_ANYWHERE inline void copy_few(void* dst, const void* src, unsigned bytes) 
 }
 
 /// Copies a request and its data into a slot.
-ATOLL_ANYWHERE inline void fill_slot(FarRing::Slot* place, const FarRequest& request) {
-    copy_few(&place->request, &request, sizeof request);
+ATOLL_ANYWHERE inline void fill_slot(FarRing::Slot* slot, const FarRequest& request) {
+    copy_few(&slot->request, &request, sizeof request);
     if (request.is_in_slot && request.kind == FarKind::put)
-        copy_few(place->data, request.here, static_cast<unsigned>(request.bytes));
+        copy_few(slot->data, request.here, static_cast<unsigned>(request.bytes));
 }
-ATOLL_ANYWHERE inline void empty_slot(const FarRing::Slot* place, FarRequest& request) {
+ATOLL_ANYWHERE inline void empty_slot(const FarRing::Slot* slot, FarRequest& request) {
     if (request.is_in_slot && request.kind == FarKind::get)
-        copy_few(request.here, place->data, static_cast<unsigned>(request.bytes));
-    if (request.kind == FarKind::atomic) request.value = place->result;
+        copy_few(request.here, slot->data, static_cast<unsigned>(request.bytes));
+    if (request.kind == FarKind::atomic) request.value = slot->result;
 }
 
 /// The state of one request on its way through the ring. It is in memory, so that a waiting kernel needs few
@@ -133,7 +133,7 @@ ATOLL_ANYWHERE inline void empty_slot(const FarRing::Slot* place, FarRequest& re
 struct FarPending {
     FarRequest request;
     const Control* control;
-    FarRing::Slot* place;
+    FarRing::Slot* slot;
     unsigned awaited;
     unsigned long long since;
     unsigned long long left;  ///< bytes left of a copy in pieces, including this one
@@ -144,17 +144,17 @@ struct FarPending {
 /// until it is done. Returns true at the end. An atomic's result goes to `value`. One loop serves both waits,
 /// its state is in memory, and it calls no function: this saves registers in kernels.
 ATOLL_APART bool far_step(FarPending& pending) {
-    FarRing::Slot* place = pending.place;
+    FarRing::Slot* slot = pending.slot;
     for (unsigned polls = 0; polls < polls_between_checks; ++polls) {
         const unsigned awaited = pending.awaited;
-        if (load_acquire(&place->turn) == awaited) {
+        if (load_acquire(&slot->turn) == awaited) {
             if (awaited % FarRing::turns == FarRing::done) {
-                empty_slot(place, pending.request);
-                store_release(&place->turn, awaited - FarRing::done + FarRing::turns);
+                empty_slot(slot, pending.request);
+                store_release(&slot->turn, awaited - FarRing::done + FarRing::turns);
                 return true;
             }
-            fill_slot(place, pending.request);
-            store_release(&place->turn, awaited + FarRing::asked);
+            fill_slot(slot, pending.request);
+            store_release(&slot->turn, awaited + FarRing::asked);
             if (!pending.request.waits) return true;
             pending.awaited = awaited + FarRing::done;
         }
@@ -166,7 +166,7 @@ ATOLL_APART bool far_step(FarPending& pending) {
 
 ATOLL_ANYWHERE inline void far_request(FarPending& pending, FarRing* ring, unsigned long long* tickets) {
     const unsigned long long ticket = take_ticket(tickets);
-    pending.place = ring->slots + ticket % FarRing::n_slots;
+    pending.slot = ring->slots + ticket % FarRing::n_slots;
     pending.awaited = static_cast<unsigned>(ticket / FarRing::n_slots) * FarRing::turns;
     pending.since = 0;
     while (!far_step(pending))

@@ -12,10 +12,10 @@
 namespace atl::python {
 namespace {
 
-Spec get_spec, put_spec, accumulate_spec, add_spec, place_spec;
+Spec get_spec, put_spec, accumulate_spec, add_spec, set_block_spec;
 
 struct Boxes {
-    PyObject_HEAD Parts* parts;  ///< null until _place
+    PyObject_HEAD Parts* parts;  ///< null until _set_block
 };
 
 Parts* parts_of(PyObject* self) noexcept { return reinterpret_cast<Boxes*>(self)->parts; }
@@ -184,14 +184,14 @@ PyObject* get_row(PyObject* self, Py_ssize_t index) noexcept {
     return called("get", [&] { return get_item(self, Ref(PyLong_FromSsize_t(index)).get()); });
 }
 
-PyObject* place(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) noexcept {
-    return called("_place", [&] {
-        const Arguments<5> a(place_spec, args, n, names);
+PyObject* set_block(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) noexcept {
+    return called("_set_block", [&] {
+        const Arguments<5> a(set_block_spec, args, n, names);
         auto made = std::make_unique<Parts>();
         for (Py_ssize_t i = 0; i < PyTuple_Size(a[0]); ++i) made->axes.emplace_back(PyTuple_GetItem(a[0], i));
         if (given(a[1])) {
             made->memory = Ref::borrow(a[1]);
-            Block* const block = block_of(array_arg(place_spec, "memory", a[1]));
+            Block* const block = block_of(array_arg(set_block_spec, "memory", a[1]));
             made->block = block;
             if (block != nullptr && !is_past(block) && g.context->window().heap_has(block->address)) {
                 made->adds_plainly = true;
@@ -199,7 +199,7 @@ PyObject* place(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* n
             }
         }
         made->team = Ref::borrow(a[2]);
-        made->me = int_of(place_spec, "me", a[3]);
+        made->me = int_of(set_block_spec, "me", a[3]);
         if (given(a[4])) made->copies = Ref::borrow(a[4]);
         delete std::exchange(reinterpret_cast<Boxes*>(self)->parts, made.release());
         return none();
@@ -349,8 +349,8 @@ ValueError
     If the operation is unknown.
 Unsupported
     If the array is on GPUs, and the operation is not "sum".)"},
-    {"_place", with_keywords(place), METH_FASTCALL | METH_KEYWORDS,
-     "_place($self, rows, memory, team, me, copies=None)\n--\n\n"
+    {"_set_block", with_keywords(set_block), METH_FASTCALL | METH_KEYWORDS,
+     "_set_block($self, rows, memory, team, me, copies=None)\n--\n\n"
      "Set the layout (Layout.rows), this PE's block (None on GPUs), the team, this PE's number there, and "
      "the "
      "class of what a[box] returns."},
@@ -391,7 +391,7 @@ void register_boxes(PyObject* module) {
     read_signature(accumulate_spec, "DistArray.accumulate",
                    "(box: Any, value: Any, scale: Any = 1, *, op: str = 'sum') -> None");
     read_signature(add_spec, "_add", "(box: Any, value: Any) -> bool");
-    read_signature(place_spec, "_place",
+    read_signature(set_block_spec, "_set_block",
                    "(rows: Any, memory: Any, team: Any, me: int, copies: Any = None) -> None");
     const Ref type(PyType_FromSpec(&type_spec));
     if (PyModule_AddObjectRef(module, "_Boxes", type.get()) < 0) throw Raised{};

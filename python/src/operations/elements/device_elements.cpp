@@ -156,7 +156,7 @@ class DeviceElements {
         const bool one_pe = !pe_.is_for_gpu && pe_.size() == 1;
         const int first = one_pe ? static_cast<int>(host(pe_)[0]) : 0;
         for (int i = first; i < (one_pe ? first + 1 : ctx_.n_pes()); ++i)
-            check_place(spec_, name(), low_, ctx_, i);
+            check_pool_block(spec_, name(), low_, ctx_, i);
     }
 
     static Integers host(const Operand& operand) {

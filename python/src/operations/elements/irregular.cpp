@@ -86,13 +86,13 @@ void for_each(const Scattered& s, Window&& window, Routed&& routed) {
     }
     const npy_int64* index = s.index.data;
     const auto at = [&](std::size_t i) { return s.data + (index[i] + ((index[i] >> 63) & s.size)) * s.step; };
-    const auto each = [&](auto&& place) {
+    const auto each = [&](auto&& address_of) {
         std::size_t i = 0;
         for (; i + prefetched_ahead < s.n; ++i) {
-            __builtin_prefetch(place(i + prefetched_ahead), 1);
-            window(i, reinterpret_cast<T*>(place(i)));
+            __builtin_prefetch(address_of(i + prefetched_ahead), 1);
+            window(i, reinterpret_cast<T*>(address_of(i)));
         }
-        for (; i < s.n; ++i) window(i, reinterpret_cast<T*>(place(i)));
+        for (; i < s.n; ++i) window(i, reinterpret_cast<T*>(address_of(i)));
     };
     if (!s.pe.data) {
         const std::ptrdiff_t distance = w.distance(map.slot(static_cast<int>(s.pe.scalar)));

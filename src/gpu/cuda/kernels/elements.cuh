@@ -39,13 +39,13 @@ ATOLL_ANYWHERE inline long long number_at(const gpu::ElementNumbers& numbers, un
 }
 
 /// The address of an element in this PE's slot, and the route to the PE.
-struct Place {
+struct Target {
     char* element;
     device::detail::Route route;
 };
 
 /// False if the element is to be skipped.
-ATOLL_ANYWHERE inline bool find(const ElementsCall& call, unsigned long long i, Place& place) {
+ATOLL_ANYWHERE inline bool find(const ElementsCall& call, unsigned long long i, Target& target) {
     const long long asked = number_at(call.index, i);
     const long long at = asked < 0 ? asked + static_cast<long long>(call.size) : asked;
     if (static_cast<unsigned long long>(at) >= call.size) {
@@ -59,8 +59,8 @@ ATOLL_ANYWHERE inline bool find(const ElementsCall& call, unsigned long long i, 
         device::detail::refuse_pe(call.team.control, call.operation, static_cast<int>(near), call.team.n_pes);
         return false;
     }
-    place.element = call.first + at * call.step_bytes;
-    place.route = device::detail::route_for(call.team, call.operation, place.element, static_cast<int>(pe));
+    target.element = call.first + at * call.step_bytes;
+    target.route = device::detail::route_for(call.team, call.operation, target.element, static_cast<int>(pe));
     return true;
 }
 
@@ -86,60 +86,60 @@ template <class U> ATOLL_ANYWHERE U part_of_value(const ElementsCall& call, unsi
 }
 
 template <class U>
-ATOLL_ANYWHERE void take_element(const ElementsCall& call, const Place& place, unsigned long long i) {
+ATOLL_ANYWHERE void take_element(const ElementsCall& call, const Target& target, unsigned long long i) {
     U* to = reinterpret_cast<U*>(call.values + i * call.values_step_bytes);
-    const U* from = reinterpret_cast<const U*>(place.element);
+    const U* from = reinterpret_cast<const U*>(target.element);
     for (unsigned long long k = 0; k < call.element_bytes / sizeof(U); ++k)
-        to[k] = device::detail::is_far(place.route.slot)
-                    ? device::detail::far_load(call.team, call.operation, from + k, place.route.slot)
-                    : load_unit(place.route.at(from + k));
+        to[k] = device::detail::is_far(target.route.slot)
+                    ? device::detail::far_load(call.team, call.operation, from + k, target.route.slot)
+                    : load_unit(target.route.at(from + k));
 }
 
 template <class U>
-ATOLL_ANYWHERE void put_element(const ElementsCall& call, const Place& place, unsigned long long i) {
+ATOLL_ANYWHERE void put_element(const ElementsCall& call, const Target& target, unsigned long long i) {
     const U* from = reinterpret_cast<const U*>(call.values + i * call.values_step_bytes);
-    U* to = reinterpret_cast<U*>(place.element);
+    U* to = reinterpret_cast<U*>(target.element);
     for (unsigned long long k = 0; k < call.element_bytes / sizeof(U); ++k) {
         const U value = call.values ? from[k] : part_of_value<U>(call, k * sizeof(U));
-        if (device::detail::is_far(place.route.slot))
-            device::detail::far_store(call.team, call.operation, to + k, value, place.route.slot);
+        if (device::detail::is_far(target.route.slot))
+            device::detail::far_store(call.team, call.operation, to + k, value, target.route.slot);
         else
-            store_unit(place.route.at(to + k), value);
+            store_unit(target.route.at(to + k), value);
     }
 }
 
 template <class T>
-ATOLL_ANYWHERE void add_element(const ElementsCall& call, const Place& place, unsigned long long i) {
+ATOLL_ANYWHERE void add_element(const ElementsCall& call, const Target& target, unsigned long long i) {
     using Bits = device::detail::BitsOf<T>;
     const T value = call.values ? *reinterpret_cast<const T*>(call.values + i * call.values_step_bytes)
                                 : device::detail::from_bits<T>(static_cast<Bits>(call.value[0]));
-    T* to = reinterpret_cast<T*>(place.element);
-    if (device::detail::is_far(place.route.slot))
-        device::detail::far_atomic(call.team, AtomicOp::add, to, value, place.route.slot);
+    T* to = reinterpret_cast<T*>(target.element);
+    if (device::detail::is_far(target.route.slot))
+        device::detail::far_atomic(call.team, AtomicOp::add, to, value, target.route.slot);
     else
-        static_cast<void>(device::detail::fetch_add_at(place.route.at(to), value));
+        static_cast<void>(device::detail::fetch_add_at(target.route.at(to), value));
 }
 
 template <class Move, class Scope>
 ATOLL_ANYWHERE void each_element(const ElementsCall& call, Scope scope, Move move) {
     for (unsigned long long i = scope.rank(); i < call.count; i += scope.size()) {
-        Place place;
-        if (find(call, i, place)) move(place, i);
+        Target target;
+        if (find(call, i, target)) move(target, i);
     }
 }
 
 template <class U, class Scope> ATOLL_ANYWHERE void move_units(const ElementsCall& call, Scope scope) {
     if (call.operation == device::Operation::take)
         each_element(call, scope,
-                     [&](const Place& place, unsigned long long i) { take_element<U>(call, place, i); });
+                     [&](const Target& target, unsigned long long i) { take_element<U>(call, target, i); });
     else
         each_element(call, scope,
-                     [&](const Place& place, unsigned long long i) { put_element<U>(call, place, i); });
+                     [&](const Target& target, unsigned long long i) { put_element<U>(call, target, i); });
 }
 
 template <class T, class Scope> ATOLL_ANYWHERE void add_words(const ElementsCall& call, Scope scope) {
     each_element(call, scope,
-                 [&](const Place& place, unsigned long long i) { add_element<T>(call, place, i); });
+                 [&](const Target& target, unsigned long long i) { add_element<T>(call, target, i); });
 }
 
 /// Signed integers are added as unsigned ones; the bits are the same.

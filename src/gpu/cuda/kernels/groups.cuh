@@ -121,7 +121,7 @@ template <class Flow> class Exchange {
         for (int k = 1; k < n; ++k) {
             const int pe = me + k < n ? me + k : me + k - n;
             if (!Flow::sends(call_, me, pe)) continue;
-            post(device::detail::at(call_.team, call_.memory, pe) + place(me), k == 1 ? mine_ : own(pe),
+            post(device::detail::at(call_.team, call_.memory, pe) + slot_offset(me), k == 1 ? mine_ : own(pe),
                  epoch_);
         }
     }
@@ -129,9 +129,10 @@ template <class Flow> class Exchange {
         if (from == call_.team.my_pe) return own(from);
         Unit unit;
         device::detail::spin(
-            call_.team, [&] { return arrived(call_.memory + place(from), unit, epoch_); },
+            call_.team, [&] { return arrived(call_.memory + slot_offset(from), unit, epoch_); },
             [&] {
-                return awaited(call_, from, reinterpret_cast<const unsigned*>(call_.memory + place(from)) + 1,
+                return awaited(call_, from,
+                               reinterpret_cast<const unsigned*>(call_.memory + slot_offset(from)) + 1,
                                epoch_);
             });
         return unit;
@@ -165,7 +166,7 @@ template <class Flow> class Exchange {
         }
         __syncwarp();
     }
-    __device__ unsigned long long place(int from) const {
+    __device__ unsigned long long slot_offset(int from) const {
         return memory_.words_at(epoch_ & 1, from, blockIdx.x) + threadIdx.x * 2ull * sizeof(Unit);
     }
     const GroupCall& call_;

@@ -7,10 +7,10 @@
 namespace atl::collective {
 
 /// Slots have less than 2^48 bytes, as address spaces do.
-class Place {
+class ArrayLocation {
   public:
-    Place() = default;
-    Place(std::uint64_t offset, unsigned flags)
+    ArrayLocation() = default;
+    ArrayLocation(std::uint64_t offset, unsigned flags)
         : word_((offset & offset_mask) | std::uint64_t{flags} << offset_bits) {}
     std::uint64_t offset() const { return word_ & offset_mask; }
     unsigned flags() const { return static_cast<unsigned>(word_ >> offset_bits); }
