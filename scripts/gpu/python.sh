@@ -31,7 +31,7 @@ if wanted tests; then
     done
     try "traces of kernels" python3 tests/python_gpu/test_kernel_traces.py
     try "dist_arrays.py, 4 PEs" job 200 4 python3 tests/python_gpu/dist_arrays.py
-    try "kernel_error.py wrong_place, 2 PEs" without_mps job 50 2 python3 tests/python_gpu/kernel_error.py wrong_place
+    try "kernel_error.py wrong_address, 2 PEs" without_mps job 50 2 python3 tests/python_gpu/kernel_error.py wrong_address
     unset ATOLL_CHECK
     for mode in torch many wrong_pe wrong_index; do
         try "kernel_error.py $mode, 2 PEs" without_mps job 50 2 python3 tests/python_gpu/kernel_error.py "$mode"

@@ -151,7 +151,7 @@ std::string KernelWatch::error_text() const {
         return me + " passed an invalid PE in a kernel, in " + where;
     if (report.subject == device::Subject::wrong_index)
         return me + " passed an invalid index in a kernel, in " + where;
-    if (report.subject == device::Subject::wrong_place)
+    if (report.subject == device::Subject::wrong_address)
         return me + " passed an address that is not symmetric in a kernel, in " + where;
     if (report.subject == device::Subject::not_reached)
         return "A kernel of " + me + " cannot do that: " + where;

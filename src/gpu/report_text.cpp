@@ -82,7 +82,7 @@ std::string fault_text(const device::Report& report) {
                std::to_string(report.address) + " of the call; the array has " + std::to_string(size) +
                " elements, so indices are " + std::to_string(-size) + " to " + std::to_string(size - 1);
     }
-    if (report.subject == device::Subject::wrong_place)
+    if (report.subject == device::Subject::wrong_address)
         return text + " at " + hex(report.address) + "; this PE's symmetric memory is " +
                hex(report.expected) + " to " + hex(report.found) +
                ", and a peer's copy is addressed by it. Pass a symmetric array of this job, such as from "

@@ -90,7 +90,7 @@ def test_kernels_of_the_benchmark_compile(tmp_path: Path) -> None:
         assert f".text.{entries[row.key]}\0".encode() in cubin, row.key
         assert f"atoll_check_job_{row.kernel}\0".encode() in cubin, f"{row.key}: no wait that can end"
         assert b"atoll_check_within" not in cubin, f"{row.key}: a bound that was not given"
-        assert b"atoll_refuse_place" not in cubin, f"{row.key}: addresses are looked at"
+        assert b"atoll_refuse_address" not in cubin, f"{row.key}: addresses are looked at"
 
 
 def in_ptx(tmp_path: Path, what: str, **changes: str) -> dict[str, Any]:
@@ -109,8 +109,8 @@ def test_addresses_are_checked_if_everything_is_checked(tmp_path: Path, check: s
     found = in_ptx(tmp_path, "places", ATOLL_CHECK=check)
     for name, one in found.items():
         checks = 0 if check != "all" else 2 if name in two else 1
-        assert one["called"].get("atoll_refuse_place", 0) == checks, (name, one)
-        assert one["wrong_place"] == (checks > 0), (name, one)
+        assert one["called"].get("atoll_refuse_address", 0) == checks, (name, one)
+        assert one["wrong_address"] == (checks > 0), (name, one)
 
 
 @pytest.mark.timeout(LIMIT)

@@ -1,5 +1,5 @@
 """The errors that a program gets when the GPU stops a kernel: kernel_error.py
-[atoll|many|torch|wrong_pe|wrong_index|wrong_place].
+[atoll|many|torch|wrong_pe|wrong_index|wrong_address].
 
 One PE's kernel is stopped; the other PEs go on.
 """
@@ -33,7 +33,7 @@ def heard(call, *words):
 
 atoll.barrier_all()
 if me == n - 1:
-    if mode in ("wrong_pe", "wrong_place"):
+    if mode in ("wrong_pe", "wrong_address"):
         import atoll.cupy
         import cupy
 

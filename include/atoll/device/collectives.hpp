@@ -160,7 +160,7 @@ ATOLL_ANYWHERE void broadcast(const Team& team, T* dst, const T* src, unsigned l
     detail::check_near(team, Operation::broadcast);
     const unsigned long long bytes = count * sizeof(T);
     if (!is_small<T>(team, count)) {
-        detail::check_place(team, call.operation, dst);
+        detail::check_address(team, call.operation, dst);
         detail::meet(team, scope, call);
         if (team.my_pe == root) detail::put_to_all(team, dst, src, count, scope);
         return detail::meet(team, scope, call);
@@ -184,7 +184,7 @@ ATOLL_ANYWHERE void gather_to_all(const Team& team, T* dst, const T* src, unsign
     const unsigned long long bytes = count * sizeof(T);
     T* own = dst + static_cast<unsigned long long>(team.my_pe) * count;
     if (!is_small<T>(team, count)) {
-        check_place(team, call.operation, dst);
+        check_address(team, call.operation, dst);
         meet(team, scope, call);
         put_to_all(team, own, src, count, scope);
         return meet(team, scope, call);
@@ -222,7 +222,7 @@ ATOLL_ANYWHERE unsigned long long collect(const Team& team, T* dst, const T* src
     const detail::Call call{Operation::collect, tag, bound_ns};
     const detail::Traced traced(team, scope, call.operation, -1, nullptr, count * sizeof(T));
     detail::check_near(team, Operation::collect);
-    detail::check_place(team, call.operation, dst);
+    detail::check_address(team, call.operation, dst);
     unsigned long long* counts = detail::counts_of(team);
     detail::gather_to_all(team, counts, &count, 1, scope, call);
     unsigned long long before = 0, all = 0;
@@ -248,7 +248,7 @@ ATOLL_ANYWHERE void alltoall(const Team& team, T* dst, const T* src, unsigned lo
     const unsigned long long bytes = count * sizeof(T);
     const auto block = [&](int pe) { return static_cast<unsigned long long>(pe) * count; };
     if (!is_small<T>(team, count)) {
-        detail::check_place(team, call.operation, dst);
+        detail::check_address(team, call.operation, dst);
         detail::meet(team, scope, call);
         for (int k = 0; k < team.n_pes; ++k) {
             const int pe = (team.my_pe + k) % team.n_pes;
@@ -284,8 +284,8 @@ ATOLL_ANYWHERE void reduce(const Team& team, T* dst, const T* src, unsigned long
         detail::fold_received(team, exchange, dst, src, count * sizeof(T), op, scope);
         return exchange.end();
     }
-    detail::check_place(team, call.operation, dst);
-    detail::check_place(team, call.operation, src);
+    detail::check_address(team, call.operation, dst);
+    detail::check_address(team, call.operation, src);
     detail::meet(team, scope, call);
     const auto n = static_cast<unsigned long long>(team.n_pes),
                me = static_cast<unsigned long long>(team.my_pe);
@@ -312,7 +312,7 @@ ATOLL_ANYWHERE void reduce_scatter(const Team& team, T* dst, const T* src, unsig
         detail::fold_received(team, exchange, dst, src + block(team.my_pe), count * sizeof(T), op, scope);
         return exchange.end();
     }
-    detail::check_place(team, call.operation, src);
+    detail::check_address(team, call.operation, src);
     detail::meet(team, scope, call);
     const unsigned long long begin = block(team.my_pe);
     detail::fold_pulled(team, src, begin, begin + count, op, scope, detail::StoreHere<T>{dst, begin});

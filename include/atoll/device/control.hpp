@@ -21,9 +21,9 @@ enum class Subject : unsigned char {
     wrong_pe,     ///< an invalid `peer`; the team has `expected` PEs
     wrong_index,  ///< an invalid index, `found`, in an array of `expected` elements. `address` is the number
                   ///< of the element within the call
-    wrong_place,  ///< an `address` outside this PE's slot, which goes from `expected` to `found`
-    far_wait,     ///< a wait for the host thread that carries out requests to world PE `found`
-    not_reached,  ///< an operation that needs a PE in the window, for world PE `found` outside it
+    wrong_address,  ///< an `address` outside this PE's slot, which goes from `expected` to `found`
+    far_wait,       ///< a wait for the host thread that carries out requests to world PE `found`
+    not_reached,    ///< an operation that needs a PE in the window, for world PE `found` outside it
 };
 
 /// Describes a wait that exceeded its bound, or a wrong PE, element or address.

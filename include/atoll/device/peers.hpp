@@ -51,11 +51,11 @@ ATOLL_APART int slot_asked(const Control* control, const int* table, Operation o
     return table ? table[pe] : regular;
 }
 
-ATOLL_ANYWHERE inline Report wrong_place_report(const Control* control, Operation operation,
-                                                unsigned long long address, unsigned long long mine,
-                                                unsigned long long bytes) {
+ATOLL_ANYWHERE inline Report wrong_address_report(const Control* control, Operation operation,
+                                                  unsigned long long address, unsigned long long mine,
+                                                  unsigned long long bytes) {
     Report what = wrong_pe_report(control, operation, -1, 0);
-    what.subject = Subject::wrong_place;
+    what.subject = Subject::wrong_address;
     what.address = address;
     what.expected = mine;
     what.found = mine + bytes;
@@ -63,30 +63,30 @@ ATOLL_ANYWHERE inline Report wrong_place_report(const Control* control, Operatio
 }
 
 #if defined(__CUDA_ARCH__)
-__device__ __noinline__ inline void refuse_place(const Control* control, Operation operation,
-                                                 unsigned long long address, unsigned long long mine,
-                                                 unsigned long long bytes) {
+__device__ __noinline__ inline void refuse_address(const Control* control, Operation operation,
+                                                   unsigned long long address, unsigned long long mine,
+                                                   unsigned long long bytes) {
     if (control->watch && control->checks != 0)
         report_and_trap(const_cast<Watch*>(control->watch),
-                        wrong_place_report(control, operation, address, mine, bytes));
+                        wrong_address_report(control, operation, address, mine, bytes));
 }
 #else
-inline void refuse_place(const Control* control, Operation operation, unsigned long long address,
-                         unsigned long long mine, unsigned long long bytes) {
+inline void refuse_address(const Control* control, Operation operation, unsigned long long address,
+                           unsigned long long mine, unsigned long long bytes) {
     if (control->watch && control->watch->check && control->checks != 0)
-        control->watch->check(*control->watch, wrong_place_report(control, operation, address, mine, bytes),
+        control->watch->check(*control->watch, wrong_address_report(control, operation, address, mine, bytes),
                               0);
 }
 #endif
 
 /// Checks that an address lies in this PE's slot. Other addresses have no counterpart at a peer's distance.
-ATOLL_ANYWHERE inline void check_place(const Team& team, Operation operation, const void* symmetric) {
+ATOLL_ANYWHERE inline void check_address(const Team& team, Operation operation, const void* symmetric) {
 #if ATOLL_DEVICE_CHECK_ADDRESSES
     const auto address = reinterpret_cast<unsigned long long>(symmetric);
     const auto bytes = static_cast<unsigned long long>(team.stride);
     const auto mine = reinterpret_cast<unsigned long long>(team.window) +
                       static_cast<unsigned long long>(team.my_slot) * bytes;
-    if (address - mine >= bytes) refuse_place(team.control, operation, address, mine, bytes);
+    if (address - mine >= bytes) refuse_address(team.control, operation, address, mine, bytes);
 #else
     static_cast<void>(team);
     static_cast<void>(operation);
@@ -108,7 +108,7 @@ struct Route {
 /// operands or the common part of both branches. They would move that code between the arrival of a word and
 /// the next store.
 ATOLL_ANYWHERE inline Route route_for(const Team& team, Operation operation, const void* symmetric, int pe) {
-    check_place(team, operation, symmetric);
+    check_address(team, operation, symmetric);
     const int regular = team.first + pe * team.step;
     const bool is_plain = (static_cast<unsigned>(pe) < static_cast<unsigned>(team.n_pes)) & !team.table;
     Route route{distance_to(team, regular), is_plain ? regular : -1};

@@ -70,7 +70,7 @@ ATOLL_ANYWHERE void put_signal(const Team& team, T* dst, const T* src, unsigned 
     const detail::Traced traced(team, scope, Operation::put_signal, pe, signal, count * sizeof(T),
                                 detail::bits_of(value));
     const detail::Route route = detail::route_for(team, Operation::put_signal, dst, pe);
-    detail::check_place(team, Operation::put_signal, signal);
+    detail::check_address(team, Operation::put_signal, signal);
     if (detail::is_far(route.slot))
         return detail::far_put_signal<Signal>(team, dst, src, count * sizeof(T), signal, value, op,
                                               route.slot, true, scope);

@@ -110,8 +110,8 @@ ATOLL_ANYWHERE void tile_reduce(const Team& team, const TileOf<T, Modes>& dst, c
     const detail::Call call{Operation::tile_reduce, tag, bound_ns};
     const detail::Traced traced(team, scope, call.operation, -1, nullptr, detail::bytes_of_tile(src));
     detail::check_near(team, call.operation);
-    detail::check_place(team, call.operation, dst.data);
-    detail::check_place(team, call.operation, src.data);
+    detail::check_address(team, call.operation, dst.data);
+    detail::check_address(team, call.operation, src.data);
     detail::meet(team, scope, call);
     detail::fold_modes<detail::Fold::shared>(team, dst, src, op, scope);
     detail::meet(team, scope, call);
@@ -128,7 +128,7 @@ ATOLL_ANYWHERE void tile_rooted_reduce(const Team& team, const TileOf<T, Modes>&
     const detail::Traced traced(team, scope, call.operation, root, nullptr, detail::bytes_of_tile(src));
     detail::check_near(team, call.operation);
     detail::check_pe(team, call.operation, root);
-    detail::check_place(team, call.operation, src.data);
+    detail::check_address(team, call.operation, src.data);
     detail::meet(team, scope, call);
     if (team.my_pe == root) detail::fold_modes<detail::Fold::here>(team, dst, src, op, scope);
     detail::meet(team, scope, call);
@@ -154,7 +154,7 @@ ATOLL_ANYWHERE void tile_broadcast(const Team& team, const TileOf<T, Modes>& dst
     const detail::Traced traced(team, scope, call.operation, root, nullptr, detail::bytes_of_tile(src));
     detail::check_near(team, call.operation);
     detail::check_pe(team, call.operation, root);
-    detail::check_place(team, call.operation, dst.data);
+    detail::check_address(team, call.operation, dst.data);
     detail::meet(team, scope, call);
     if (team.my_pe == root) detail::push_modes(team, dst, src, scope);
     detail::meet(team, scope, call);
@@ -175,7 +175,7 @@ ATOLL_ANYWHERE void tile_allgather(const Team& team, const TileOf<T, Modes>& dst
     const detail::Call call{Operation::tile_allgather, tag, bound_ns};
     const detail::Traced traced(team, scope, call.operation, -1, nullptr, detail::bytes_of_tile(src));
     detail::check_near(team, call.operation);
-    detail::check_place(team, call.operation, dst.data);
+    detail::check_address(team, call.operation, dst.data);
     TileOf<T, Modes> mine = dst;
     mine.data += static_cast<long long>(team.my_pe) * src.extent[mode] * dst.stride[mode];
     detail::meet(team, scope, call);

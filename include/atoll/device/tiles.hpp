@@ -183,8 +183,8 @@ ATOLL_ANYWHERE void tile_reduce(const Team& team, const Tile<T>& dst, const Tile
     detail::check_near(team, Operation::tile_reduce);
     const Tile<const T> from = detail::as_source<T>(src);
     const Tile<T> to{dst.data, src.rows, src.cols, dst.pitch};
-    detail::check_place(team, call.operation, to.data);
-    detail::check_place(team, call.operation, from.data);
+    detail::check_address(team, call.operation, to.data);
+    detail::check_address(team, call.operation, from.data);
     detail::meet(team, scope, call);
     detail::fold_tile<detail::Fold::shared>(team, to, from, op, scope);
     detail::meet(team, scope, call);
@@ -200,7 +200,7 @@ ATOLL_ANYWHERE void tile_allgather(const Team& team, const Tile<T>& dst, const T
     detail::check_near(team, Operation::tile_allgather);
     const Tile<const T> from = detail::as_source<T>(src);
     T* mine = dst.data + static_cast<long long>(team.my_pe) * src.rows * dst.pitch;
-    detail::check_place(team, call.operation, dst.data);
+    detail::check_address(team, call.operation, dst.data);
     detail::meet(team, scope, call);
     detail::push_tile(team, Tile<T>{mine, src.rows, src.cols, dst.pitch}, from, scope);
     detail::meet(team, scope, call);

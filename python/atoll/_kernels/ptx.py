@@ -45,18 +45,18 @@ def _stores(report: int, values: dict[str, str]) -> list[str]:
     ]
 
 
-def _place_stores(report: int) -> list[str]:
+def _position_stores(report: int) -> list[str]:
     """Stores of the grid's size and of this thread's place in it. They use the registers x and z."""
     stores = []
     for name, size in (("blocks", "nctaid"), ("threads", "ntid")):
         stores.append(f"mov.u32 x, %{size}.x;")
         stores += [f"mov.u32 z, %{size}.{axis}; mul.lo.u32 x, x, z;" for axis in "yz"]
         stores.append(f"st.relaxed.sys.global.u32 [w+{report + AT[f'report_{name}']}], x;")
-    for name, place, size in (("block", "ctaid", "nctaid"), ("thread", "tid", "ntid")):
-        stores.append(f"mov.u32 x, %{place}.z;")
+    for name, index, size in (("block", "ctaid", "nctaid"), ("thread", "tid", "ntid")):
+        stores.append(f"mov.u32 x, %{index}.z;")
         for axis in "yx":
             stores.append(f"mov.u32 z, %{size}.{axis}; mul.lo.u32 x, x, z;")
-            stores.append(f"mov.u32 z, %{place}.{axis}; add.u32 x, x, z;")
+            stores.append(f"mov.u32 z, %{index}.{axis}; add.u32 x, x, z;")
         stores.append(f"st.relaxed.sys.global.u32 [w+{report + AT[f'report_{name}']}], x;")
     return stores
 
@@ -69,7 +69,7 @@ def _report(kernel: str = "", **values: str) -> str:
     its name, if known at compile time.
     """
     report = AT["report"]
-    stores = _stores(report, values) + _name_stores(kernel) + _place_stores(report)
+    stores = _stores(report, values) + _name_stores(kernel) + _position_stores(report)
     return f"""
     atom.relaxed.sys.global.cas.b32 x, [w+{report}], 0, 1;
     setp.ne.u32 p, x, 0;
@@ -122,7 +122,7 @@ def check_job(
         "expected": expected, "found": found, **bounded,
     }  # fmt: skip
     report = _report(kernel=kernel, **values)
-    answer = " ".join(_stores(at["waiting"], values) + _place_stores(at["waiting"]))
+    answer = " ".join(_stores(at["waiting"], values) + _position_stores(at["waiting"]))
     return f"""{{ {_REGISTERS}
     mov.b64 s, 0;
     setp.eq.u64 p, {control}, 0;
@@ -231,7 +231,7 @@ def check_pe(
     }}"""
 
 
-def check_place(
+def check_address(
     operation: int | str,
     address: str = "$0",
     mine: str = "$1",
@@ -246,7 +246,7 @@ def check_place(
     `operation` and `kernel`: as in check_pe.
     """
     report = _report(
-        operation=str(operation), team="n", peer="-1", subject=str(AT["subject wrong_place"]), tag="0", address=address,
+        operation=str(operation), team="n", peer="-1", subject=str(AT["subject wrong_address"]), tag="0", address=address,
         expected=mine, found="s", kernel=kernel,
     )  # fmt: skip
     return f"""{{ {_REGISTERS}

@@ -66,7 +66,7 @@ def _require_even(axis: Axis, number: int) -> None:
         )
 
 
-def place(axis: Any, index: Any) -> tuple[Any, Any]:
+def locate(axis: Any, index: Any) -> tuple[Any, Any]:
     """Return the part that owns an index, and its place along the axis of the block. Numbers of kernels may be passed."""
     if axis.dealt != 0:
         row = index // axis.dealt

@@ -22,11 +22,11 @@ import atoll.numba as dev
 
 from ..numba._dsl._registration import TARGETS, implement
 from ..numba._dsl._registration import helper as _helper
-from ._kernel_view import place
+from ._kernel_view import locate
 
 __all__ = ["add", "find", "get", "put"]
 
-_helper(place)
+_helper(locate)
 
 
 def find(axes: Any, index: Any) -> Any:
@@ -48,28 +48,28 @@ def find(axes: Any, index: Any) -> Any:
 
 
 def _find_1(axes: Any, index: Any) -> Any:
-    part, at = place(axes[0], index[0])
+    part, at = locate(axes[0], index[0])
     return part, at
 
 
 def _find_2(axes: Any, index: Any) -> Any:
-    p, i = place(axes[0], index[0])
-    q, j = place(axes[1], index[1])
+    p, i = locate(axes[0], index[0])
+    q, j = locate(axes[1], index[1])
     return p * axes[0].pe_step + q, i * axes[0].stride + j
 
 
 def _find_3(axes: Any, index: Any) -> Any:
-    p, i = place(axes[0], index[0])
-    q, j = place(axes[1], index[1])
-    r, k = place(axes[2], index[2])
+    p, i = locate(axes[0], index[0])
+    q, j = locate(axes[1], index[1])
+    r, k = locate(axes[2], index[2])
     return p * axes[0].pe_step + q * axes[1].pe_step + r, i * axes[0].stride + j * axes[1].stride + k
 
 
 def _find_4(axes: Any, index: Any) -> Any:
-    p, i = place(axes[0], index[0])
-    q, j = place(axes[1], index[1])
-    r, k = place(axes[2], index[2])
-    s, m = place(axes[3], index[3])
+    p, i = locate(axes[0], index[0])
+    q, j = locate(axes[1], index[1])
+    r, k = locate(axes[2], index[2])
+    s, m = locate(axes[3], index[3])
     pe = p * axes[0].pe_step + q * axes[1].pe_step + r * axes[2].pe_step + s
     return pe, i * axes[0].stride + j * axes[1].stride + k * axes[2].stride + m
 

@@ -27,7 +27,7 @@ __all__ = ["find", "ptr"]
 
 
 @jit
-def _place(axis, index):
+def _locate(axis, index):
     row = index // tl.maximum(axis.dealt, 1)
     dealt = axis.dealt != 0
     large = axis.rest * (axis.size + 1)
@@ -58,10 +58,10 @@ def find(axes, index):
     pes, numbers
         Blocks of the broadcast shape.
     """
-    pe, at = _place(axes[0], index[0])
+    pe, at = _locate(axes[0], index[0])
     pe, at = pe * axes[0].pe_step, at * axes[0].stride
     for k in tl.static_range(1, len(index)):
-        part, inside = _place(axes[k], index[k])
+        part, inside = _locate(axes[k], index[k])
         pe, at = pe + part * axes[k].pe_step, at + inside * axes[k].stride
     return pe, at
 

@@ -87,23 +87,23 @@ def refuse_pe(team: Team, operation: Constexpr, pe: Int32):
 
 
 @cute.jit
-def refuse_place(team: Team, operation: Constexpr, at: Int64):
+def refuse_address(team: Team, operation: Constexpr, at: Int64):
     mine = team.window + Int64(team.my_slot) * team.stride
     if Uint64(at - mine) >= Uint64(team.stride):
-        words, kernel = [at, mine, team.stride, team.control, Int32(operation)], kernel_name()
-        apart(f"atoll_refuse_place_{kernel}", ptx.check_place("$4", kernel=kernel), "l,l,l,l,r", None, words)
+        words, name = [at, mine, team.stride, team.control, Int32(operation)], kernel_name()
+        apart(f"atoll_refuse_address_{name}", ptx.check_address("$4", kernel=name), "l,l,l,l,r", None, words)
 
 
-def check_place(team: Team, operation: int, at) -> None:
+def check_address(team: Team, operation: int, at) -> None:
     """Check that an address is in this PE's slot; without checks of addresses, do nothing."""
     if ptx.CHECKS_ADDRESSES:
-        refuse_place(team, operation, at)
+        refuse_address(team, operation, at)
 
 
 def peer_for(team: Team, operation: int, at, pe):
     """at_peer, for a PE that the program named: its number and the address are checked."""
     refuse_pe(team, operation, pe)
-    check_place(team, operation, at)
+    check_address(team, operation, at)
     return at_peer(team, at, pe)
 
 

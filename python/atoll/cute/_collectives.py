@@ -14,7 +14,7 @@ from .._kernels.bodies._collectives import ARRIVED
 from .._kernels.checks import CHECKS
 from .._kernels.ptx import AT
 from . import _primitives as prim
-from ._addresses import address, at_peer, check_place, refuse_pe, words_at
+from ._addresses import address, at_peer, check_address, refuse_pe, words_at
 from ._dsl._copies import copy_bytes, is_whole, size_in_bytes
 from ._exchange import counts_at, end_exchange, most_bytes, next_epoch, part, send
 from ._polling import Call, call_of, wait_relaxed, wait_word
@@ -90,7 +90,7 @@ def _broadcast(
     scope: Constexpr, call: Constexpr,
 ):  # fmt: skip
     if nbytes > most_bytes(team):
-        check_place(team, call.operation, to)
+        check_address(team, call.operation, to)
         meet_members(call, team, scope, False)
         if team.my_pe == root:
             put_to_all(team, to, source, nbytes, least, scope)
@@ -140,7 +140,7 @@ def gather(
 ):  # fmt: skip
     own = to + Int64(team.my_pe) * nbytes
     if nbytes > most_bytes(team):
-        check_place(team, call.operation, to)
+        check_address(team, call.operation, to)
         meet_members(call, team, scope, False)
         put_to_all(team, own, source, nbytes, least, scope)
         meet_members(call, team, scope, False)
@@ -157,7 +157,7 @@ def _collect(
     team: Team, to: Int64, source: Int64, count: Int64, item: Constexpr, least: Constexpr, scope: Constexpr,
     call: Constexpr,
 ):  # fmt: skip
-    check_place(team, call.operation, to)
+    check_address(team, call.operation, to)
     counts = counts_at(team)
     mine = counts + Int64(team.my_pe) * 8  # a member's count is read from its own entry
     if rank_of(scope) == 0:
@@ -182,7 +182,7 @@ def _alltoall(
 ):
     mine = Int64(team.my_pe) * nbytes
     if nbytes > most_bytes(team):
-        check_place(team, call.operation, to)
+        check_address(team, call.operation, to)
         meet_members(call, team, scope, False)
         for k in cutlass.range(team.n_pes, unroll=1):
             pe = (team.my_pe + k) % team.n_pes

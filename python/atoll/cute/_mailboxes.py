@@ -13,7 +13,7 @@ from cutlass import Constexpr, Int32, Int64, Uint64
 from .._kernels.bodies import _mailboxes
 from .._kernels.bodies._mailboxes import DEPTH, POST, RECEIVE, TAKEN
 from . import _primitives as prim
-from ._addresses import address, at_peer, check_place, refuse_pe
+from ._addresses import address, at_peer, check_address, refuse_pe
 from ._collectives import close_meeting
 from ._dsl._copies import is_whole, size_in_bytes
 from ._polling import Call, call_of, wait_pair, wait_pairs, wait_word
@@ -65,7 +65,7 @@ class Inbox(End):
 def block_of(team, operation: int, box, pe):
     """Check the PE and the mailbox, and return the mailbox's address."""
     refuse_pe(team, operation, pe)
-    check_place(team, operation, box.block)
+    check_address(team, operation, box.block)
     return box.block
 
 
@@ -177,8 +177,8 @@ def _receive_parts(
         i = rank
         while i < pairs:
             other = cutlass.min(i + step, pairs - 1)
-            places = (come + Int64(i) * 16, come + Int64(other) * 16)
-            first, second = wait_pairs(team.control, places, flag, call, pe)
+            addresses = (come + Int64(i) * 16, come + Int64(other) * 16)
+            first, second = wait_pairs(team.control, addresses, flag, call, pe)
             store_part(to, nbytes, Int64(i), first, whole)
             if i + step < pairs:
                 store_part(to, nbytes, Int64(other), second, whole)

@@ -12,7 +12,7 @@ from . import _primitives as prim
 from ._addresses import address, there
 from ._dsl._copies import copy_tensor, is_dense, size_in_bytes
 from ._primitives import asm, full_fence, has_bulk
-from ._threads import meet_threads, place_of, rank_of
+from ._threads import meet_threads, rank_and_size, rank_of
 from ._types import GRID, THREAD, Scope, Team, is_shared, is_swizzled
 
 
@@ -54,7 +54,7 @@ def copy_strided(
     dst: cute.Tensor, src: cute.Tensor, dst_stride: Int64, src_stride: Int64, count: Int64, scope: Constexpr
 ):
     to, source = dst.iterator, src.iterator
-    i, step = place_of(scope, Int64)
+    i, step = rank_and_size(scope, Int64)
     while i < count:
         (to + i * dst_stride).store((source + i * src_stride).load())
         i += step

@@ -81,22 +81,22 @@ def wait_word(
     return found
 
 
-def poll_flagged(flag, *places):
-    found = asm(ptx.poll_flagged(len(places)), f"{'=&l,' * len(places)}=r,r{',l' * len(places)}", (*(Int64,) * len(places), Int32), [flag, *places])  # fmt: skip
+def poll_flagged(flag, *addresses):
+    found = asm(ptx.poll_flagged(len(addresses)), f"{'=&l,' * len(addresses)}=r,r{',l' * len(addresses)}", (*(Int64,) * len(addresses), Int32), [flag, *addresses])  # fmt: skip
     return list(found[:-1]), found[-1]
 
 
 @cute.jit
-def wait_pairs(control: Int64, places: Constexpr, flag: Int32, call: Constexpr, peer: Int32):
+def wait_pairs(control: Int64, addresses: Constexpr, flag: Int32, call: Constexpr, peer: Int32):
     """Wait until the two flagged words at each of these addresses carry `flag`, and return their eight bytes
     of data.
     """
     since, here = Int64(0), Int32(0)
-    data = [Int64(0) for _ in places]
+    data = [Int64(0) for _ in addresses]
     while here == 0:
-        data, here = poll_flagged(flag, *places)
+        data, here = poll_flagged(flag, *addresses)
         if here == 0:
-            since = check_job(control, call, NO_VALUES, peer, places[0], Int64(flag), Int64(0), since)
+            since = check_job(control, call, NO_VALUES, peer, addresses[0], Int64(flag), Int64(0), since)
     return data
 
 

@@ -8,7 +8,7 @@ import cutlass.cute as cute
 from cutlass import Constexpr, Int32, Int64
 
 from .._kernels.ptx import AT
-from ._addresses import at_peer, check_place
+from ._addresses import at_peer, check_address
 from ._collectives import both_of, meet_members
 from ._exchange import end_exchange, most_bytes, next_epoch, part, send
 from ._polling import call_of
@@ -81,11 +81,11 @@ def store_many(kind, many: int, at, values) -> None:
 
 
 @cute.jit
-def fold_pulled(team: Team, kind: Constexpr, op: Constexpr, many: Constexpr, places: Constexpr):
+def fold_pulled(team: Team, kind: Constexpr, op: Constexpr, many: Constexpr, addresses: Constexpr):
     """Fold `many` elements at each of these addresses over all members; the loads are in flight together."""
-    so_far = [load_many(kind, many, at_peer(team, at, Int32(0))) for at in places]
+    so_far = [load_many(kind, many, at_peer(team, at, Int32(0))) for at in addresses]
     for pe in cutlass.range(1, team.n_pes, unroll=1):
-        come = [load_many(kind, many, at_peer(team, at, Int32(pe))) for at in places]
+        come = [load_many(kind, many, at_peer(team, at, Int32(pe))) for at in addresses]
         so_far = [
             [combine(kind, op, one[k], other[k]) for k in range(many)]
             for one, other in zip(so_far, come, strict=True)
@@ -138,8 +138,8 @@ def _reduce(
         fold_received(call, team, kind, op, epoch, to, source, nbytes, whole, scope)
         end_exchange(team, epoch, scope)
     else:
-        check_place(team, call.operation, to)
-        check_place(team, call.operation, source)
+        check_address(team, call.operation, to)
+        check_address(team, call.operation, source)
         meet_members(call, team, scope, False)
         many = 16 // item
         units = Int64(0)
@@ -165,7 +165,7 @@ def _reduce_scatter(
         fold_received(call, team, kind, op, epoch, to, mine, nbytes, False, scope)
         end_exchange(team, epoch, scope)
     else:
-        check_place(team, call.operation, source)
+        check_address(team, call.operation, source)
         meet_members(call, team, scope, False)
         i = Int64(rank_of(scope))
         while i < count:

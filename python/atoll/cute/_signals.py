@@ -10,7 +10,7 @@ from cutlass import Constexpr, Int32, Int64
 from .._kernels.bodies import _signals
 from .._kernels.ptx import AT
 from . import _primitives as prim
-from ._addresses import address, at_peer, check_place, moved, peer_for
+from ._addresses import address, at_peer, check_address, moved, peer_for
 from ._dsl._copies import copy_tensor
 from ._polling import call_of, wait_word
 from ._primitives import RELEASE, add_release, store, update
@@ -31,7 +31,7 @@ def _announce(team: Team, kind: Constexpr, at: Int64, value, setting: Constexpr,
 
 def put_and_signal(team, operation, dst, src, signal, value, op, pe, scope) -> None:
     there = peer_for(team, operation, address(dst), pe)
-    check_place(team, operation, address(signal))
+    check_address(team, operation, address(signal))
     copy_tensor(moved(dst, there), src, scope)
     meet_threads(team.control, scope)
     _announce(team, word_kind(signal), address(signal), value, op is SET, pe, scope)

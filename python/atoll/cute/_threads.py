@@ -128,7 +128,7 @@ def unknown(number):
     return asm(f"mov.b{width} $0, $1;", f"={letter},{letter}", type(number), [number])
 
 
-def place_of(scope: Scope, kind):
+def rank_and_size(scope: Scope, kind):
     """Return this thread's number in the scope and the scope's size, for loops whose step is the latter."""
     rank, size = kind(rank_of(scope)), kind(size_of(scope))
     return (rank, size) if scope is THREAD else (unknown(rank), unknown(size))

@@ -16,12 +16,12 @@ from cutlass import Constexpr, Int32, Int64
 
 from .._kernels.checks import CHECKS
 from .._kernels.ptx import AT
-from ._addresses import address, at_peer, check_place, moved, there
+from ._addresses import address, at_peer, check_address, moved, there
 from ._collectives import meet_members
 from ._polling import call_of
 from ._primitives import asm
 from ._reductions import fold_pulled, share_of, store_many
-from ._threads import meet_threads, place_of, rank_of, size_of
+from ._threads import meet_threads, rank_and_size, rank_of, size_of
 from ._types import THREAD, Scope, Team, is_swizzled
 
 IN_FLIGHT = 4
@@ -52,7 +52,7 @@ def _fits(name: str, dst, src) -> None:
             )
 
 
-def _place(tile: Rows, stride, in_row, i):
+def _unit_at(tile: Rows, stride, in_row, i):
     """The address of unit i, counted along the rows."""
     row = i // in_row
     return tile.at + Int64(row) * tile.pitch + Int64(i - row * in_row) * stride
@@ -77,17 +77,17 @@ def _copy(
     item: Constexpr, scope: Constexpr,
 ):  # fmt: skip
     """Copy rows times cols elements, without a barrier. Only the tensors can address single elements."""
-    i, step = place_of(scope, Int32)
+    i, step = rank_and_size(scope, Int32)
     if _whole(dst, cols, item) & _whole(src, cols, item):
         in_row = cols * item // 16
         count = rows * in_row
         while i + (IN_FLIGHT - 1) * step < count:
-            units = [_load_unit(_place(src, 16, in_row, i + k * step)) for k in range(IN_FLIGHT)]
+            units = [_load_unit(_unit_at(src, 16, in_row, i + k * step)) for k in range(IN_FLIGHT)]
             for k in cutlass.range_constexpr(IN_FLIGHT):
-                _store_unit(_place(dst, 16, in_row, i + k * step), units[k])
+                _store_unit(_unit_at(dst, 16, in_row, i + k * step), units[k])
             i += IN_FLIGHT * step
         while i < count:
-            _store_unit(_place(dst, 16, in_row, i), _load_unit(_place(src, 16, in_row, i)))
+            _store_unit(_unit_at(dst, 16, in_row, i), _load_unit(_unit_at(src, 16, in_row, i)))
             i += step
     else:
         while i < rows * cols:
@@ -127,7 +127,7 @@ def tile_allgather(team, dst, src, scope: Scope = THREAD, tag=0, bound_ns=0):
     to = _tile(dst)
     mine = to.at + Int64(team.my_pe) * Int64(src.shape[0]) * to.pitch
     call = call_of(AT["tile_allgather"], tag, bound_ns)
-    check_place(team, call.operation, to.at)
+    check_address(team, call.operation, to.at)
     meet_members(call, team, scope, False)
     _gather(team, dst, src, mine, scope)
     meet_members(call, team, scope, False)
@@ -145,9 +145,9 @@ def _fold(
     begin, end = share_of(team, rows * in_row)
     i = begin + Int32(rank_of(scope))
     while i < end:
-        at = _place(src, unit if cutlass.const_expr(many > 1) else src.stride, in_row, i)
+        at = _unit_at(src, unit if cutlass.const_expr(many > 1) else src.stride, in_row, i)
         folded = fold_pulled(team, kind, op, many, (at,))[0]
-        there = _place(dst, unit if cutlass.const_expr(many > 1) else dst.stride, in_row, i)
+        there = _unit_at(dst, unit if cutlass.const_expr(many > 1) else dst.stride, in_row, i)
         for k in cutlass.range(1, team.n_pes + 1, unroll=1):
             store_many(kind, many, at_peer(team, there, (team.my_pe + k) % team.n_pes), folded)
         i += Int32(size_of(scope))
@@ -159,8 +159,8 @@ def _reduce(
     call: Constexpr,
 ):  # fmt: skip
     item = kind.width // 8
-    check_place(team, call.operation, dst.at)
-    check_place(team, call.operation, src.at)
+    check_address(team, call.operation, dst.at)
+    check_address(team, call.operation, src.at)
     meet_members(call, team, scope, False)
     if _whole(dst, cols, item) & _whole(src, cols, item):
         _fold(team, kind, op, 16 // item, dst, src, rows, cols * item // 16, scope)

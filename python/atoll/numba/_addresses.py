@@ -63,13 +63,13 @@ def at_peer(team, address, pe):
     return address + (slot_of(team, pe) - team.my_slot) * team.stride
 
 
-def check_place(team, operation, x):
-    """p.check_place of an array. Kernels without checks have no trace of it, not even the array's address."""
+def check_address(team, operation, x):
+    """p.check_address of an array. Kernels without checks have no trace of it, not even the array's address."""
 
 
 def _checking(team, operation, x):
     mine = team.window + team.my_slot * team.stride
-    p.check_place(team.control, mine, team.stride, operation, p.address(x))
+    p.check_address(team.control, mine, team.stride, operation, p.address(x))
 
 
 def implement_check(stub, function):
@@ -81,7 +81,7 @@ def implement_check(stub, function):
         implement(on_gpu, stub)(lambda *_: function if ptx.CHECKS_ADDRESSES else stub)
 
 
-implement_check(check_place, _checking)
+implement_check(check_address, _checking)
 
 
 @helper
@@ -89,7 +89,7 @@ def peer_for(team, operation, address, pe):
     """at_peer, for a PE that the program named: its number and the address are checked."""
     p.check_pe(team.control, team.n_pes, operation, pe)
     mine = team.window + team.my_slot * team.stride
-    p.check_place(team.control, mine, team.stride, operation, address)
+    p.check_address(team.control, mine, team.stride, operation, address)
     return at_peer(team, address, pe)
 
 

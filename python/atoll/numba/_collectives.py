@@ -11,7 +11,7 @@ from .._kernels.bodies._collectives import ARRIVED
 from .._kernels.checks import CHECKS
 from .._kernels.ptx import AT
 from . import _primitives as prim
-from ._addresses import at_peer, bytes_of, check_place, implement_check, item_of, pairs_of
+from ._addresses import at_peer, bytes_of, check_address, implement_check, item_of, pairs_of
 from ._dsl._registration import helper, operation, vocabulary
 from ._exchange import counts_at, end_exchange, most_bytes, next_epoch, part, send
 from ._polling import Call, call_of, wait_relaxed, wait_word
@@ -34,12 +34,12 @@ class Meeting(NamedTuple):
 
 
 def check_large(team, operation, x, nbytes):
-    """check_place of an array that peers address, if messages of this size do not fit the team's slots."""
+    """check_address of an array that peers address, if messages of this size do not fit the team's slots."""
 
 
 def _check_large(team, operation, x, nbytes):
     if nbytes > most_bytes(team):
-        check_place(team, operation, x)
+        check_address(team, operation, x)
 
 
 implement_check(check_large, _check_large)
@@ -174,7 +174,7 @@ def fcollect(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
 @operation
 def collect(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
     call, counts = call_of(COLLECT, tag, bound_ns), counts_at(team)
-    check_place(team, COLLECT, dst)
+    check_address(team, COLLECT, dst)
     # gather() reads each member's count from that member's own entry.
     if prim.rank(scope) == 0:
         prim.store_relaxed(i64, counts + 8 * team.my_pe, src.size)

@@ -10,7 +10,7 @@ from numba.core.errors import TypingError
 from .._kernels.bodies import _mailboxes
 from .._kernels.bodies._mailboxes import DEPTH, POST, RECEIVE, TAKEN
 from . import _primitives as prim
-from ._addresses import at_peer, bytes_of, check_place, pairs_of
+from ._addresses import at_peer, bytes_of, check_address, pairs_of
 from ._collectives import close_meeting
 from ._dsl._registration import TARGETS, helper, implement, operation, vocabulary
 from ._host import Mailbox
@@ -56,7 +56,7 @@ class Inbox(End):
 def block_of(team, operation, box, pe):
     """Check the PE and the mailbox, and return the mailbox's address."""
     prim.check_pe(team.control, team.n_pes, operation, pe)
-    check_place(team, operation, box.block)
+    check_address(team, operation, box.block)
     return prim.address(box.block)
 
 

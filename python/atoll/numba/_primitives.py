@@ -118,7 +118,7 @@ def check_pe(control, n_pes, operation, pe):
     """With checks on, end the kernel if the team has no such PE."""
 
 
-def check_place(control, mine, stride, operation, address):
+def check_address(control, mine, stride, operation, address):
     """With checks on, end the kernel if the address is outside this PE's symmetric memory, the `stride` bytes
     from `mine`.
 

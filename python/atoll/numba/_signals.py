@@ -6,7 +6,7 @@ from numba.core import types
 
 from .._kernels.bodies import _signals
 from . import _primitives as prim
-from ._addresses import at_peer, check_place, item_of, kind_of, lesser, peer_for
+from ._addresses import at_peer, check_address, item_of, kind_of, lesser, peer_for
 from ._dsl._registration import helper, operation, vocabulary
 from ._polling import CONSUME, call_of, wait_one, wait_word
 from ._types import GE, SET, THREAD, constant
@@ -25,7 +25,7 @@ def is_setting(op):
 def put_and_signal(team, check, dst, src, signal, value, op, pe, scope):
     nbytes = lesser(dst.size, src.size) * item_of(dst)
     to = peer_for(team, check, prim.address(dst), pe)
-    check_place(team, check, signal)
+    check_address(team, check, signal)
     prim.copy(to, prim.address(src), nbytes, scope)
     prim.meet(team.control, scope)
     if prim.rank(scope) == 0:

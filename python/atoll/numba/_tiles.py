@@ -9,7 +9,7 @@ from numba.core import types
 from .._kernels.checks import CHECKS
 from .._kernels.ptx import AT
 from . import _primitives as prim
-from ._addresses import at_peer, check_place, item_of, kind_of, lesser, peer_for
+from ._addresses import at_peer, check_address, item_of, kind_of, lesser, peer_for
 from ._collectives import meet_members
 from ._dsl._registration import DEVICE, HOST, helper, implement, operation
 from ._polling import call_of
@@ -46,7 +46,7 @@ def rows_at(at, x):
 
 
 @helper
-def place(tile, stride, in_row, i):
+def unit_at(tile, stride, in_row, i):
     """The address of unit i, counted along the rows; the units of a row are `stride` bytes apart."""
     row = prim.quotient(i, in_row)
     return tile.at + row * tile.pitch + (i - row * in_row) * stride
@@ -65,18 +65,18 @@ def copy_units(to, source, rows, in_row, scope):
     count, step = rows * in_row, prim.size(scope)
     i = prim.rank(scope)
     while i + 3 * step < count:
-        a, b = prim.load_two(place(source, 16, in_row, i))
-        c, d = prim.load_two(place(source, 16, in_row, i + step))
-        e, f = prim.load_two(place(source, 16, in_row, i + 2 * step))
-        g, h = prim.load_two(place(source, 16, in_row, i + 3 * step))
-        prim.store_two(place(to, 16, in_row, i), a, b)
-        prim.store_two(place(to, 16, in_row, i + step), c, d)
-        prim.store_two(place(to, 16, in_row, i + 2 * step), e, f)
-        prim.store_two(place(to, 16, in_row, i + 3 * step), g, h)
+        a, b = prim.load_two(unit_at(source, 16, in_row, i))
+        c, d = prim.load_two(unit_at(source, 16, in_row, i + step))
+        e, f = prim.load_two(unit_at(source, 16, in_row, i + 2 * step))
+        g, h = prim.load_two(unit_at(source, 16, in_row, i + 3 * step))
+        prim.store_two(unit_at(to, 16, in_row, i), a, b)
+        prim.store_two(unit_at(to, 16, in_row, i + step), c, d)
+        prim.store_two(unit_at(to, 16, in_row, i + 2 * step), e, f)
+        prim.store_two(unit_at(to, 16, in_row, i + 3 * step), g, h)
         i += 4 * step
     while i < count:
-        a, b = prim.load_two(place(source, 16, in_row, i))
-        prim.store_two(place(to, 16, in_row, i), a, b)
+        a, b = prim.load_two(unit_at(source, 16, in_row, i))
+        prim.store_two(unit_at(to, 16, in_row, i), a, b)
         i += step
 
 
@@ -85,8 +85,8 @@ def copy_elements(kind, to, source, rows, cols, scope):
     count, step = rows * cols, prim.size(scope)
     i = prim.rank(scope)
     while i < count:
-        value = prim.load(kind, place(source, source.stride, cols, i))
-        prim.store(kind, place(to, to.stride, cols, i), value)
+        value = prim.load(kind, unit_at(source, source.stride, cols, i))
+        prim.store(kind, unit_at(to, to.stride, cols, i), value)
         i += step
 
 
@@ -145,7 +145,7 @@ def tile_get(team, dst, src, pe, scope=THREAD):
 def tile_allgather(team, dst, src, scope=THREAD, tag=0, bound_ns=None):
     rows, cols = src.shape
     kind, each, call = kind_of(src), item_of(src), call_of(ALLGATHER, tag, bound_ns)
-    check_place(team, ALLGATHER, dst)
+    check_address(team, ALLGATHER, dst)
     mine, source = prim.address(dst) + team.my_pe * rows * pitch(dst), rows_at(prim.address(src), src)
     meet_members(call, team, scope, False)
     pe, left = team.my_pe, team.n_pes
@@ -170,14 +170,14 @@ def fold_units(kind, op, each, team, to, source, rows, in_row, scope):
     begin, end = part_of(team, rows * in_row)
     i = begin + prim.rank(scope)
     while i < end:
-        at = place(source, 16, in_row, i)
+        at = unit_at(source, 16, in_row, i)
         a, b = prim.load_two(at_peer(team, at, 0))
         pe = i64(1)
         while pe < team.n_pes:
             c, d = prim.load_two(at_peer(team, at, pe))
             a, b = combine_part(kind, op, each, a, c), combine_part(kind, op, each, b, d)
             pe = prim.uncounted(pe + 1)
-        there = place(to, 16, in_row, i)
+        there = unit_at(to, 16, in_row, i)
         pe = i64(0)
         while pe < team.n_pes:
             prim.store_two(at_peer(team, there, pe), a, b)
@@ -190,8 +190,8 @@ def fold_elements(kind, op, team, to, source, rows, cols, scope):
     begin, end = part_of(team, rows * cols)
     i = begin + prim.rank(scope)
     while i < end:
-        so_far = fold_at(kind, op, team, place(source, source.stride, cols, i))
-        there = place(to, to.stride, cols, i)
+        so_far = fold_at(kind, op, team, unit_at(source, source.stride, cols, i))
+        there = unit_at(to, to.stride, cols, i)
         pe = i64(0)
         while pe < team.n_pes:
             prim.store(kind, at_peer(team, there, pe), so_far)
@@ -203,8 +203,8 @@ def fold_elements(kind, op, team, to, source, rows, cols, scope):
 def tile_reduce(team, dst, src, op, scope=THREAD, tag=0, bound_ns=None):
     rows, cols = src.shape
     kind, each, call = kind_of(src), item_of(src), call_of(REDUCE, tag, bound_ns)
-    check_place(team, REDUCE, dst)
-    check_place(team, REDUCE, src)
+    check_address(team, REDUCE, dst)
+    check_address(team, REDUCE, src)
     to, source = rows_at(prim.address(dst), dst), rows_at(prim.address(src), src)
     meet_members(call, team, scope, False)
     if whole(to, each, cols) and whole(source, each, cols):

@@ -53,12 +53,12 @@ def world_of(team, began, peer, word):
 @helper
 def stop(team, began, taken, what, world, word, nbytes, value):
     if began != 0:
-        place = i64(word)
-        if place != 0:
-            place -= team.window + team.my_slot * team.stride
-            if place < 0 or place >= team.stride:
-                place = i64(-1)
-        prim.trace_write(team.trace, taken, what, began, i64(world), i64(nbytes), place, i64(value))
+        offset = i64(word)
+        if offset != 0:
+            offset -= team.window + team.my_slot * team.stride
+            if offset < 0 or offset >= team.stride:
+                offset = i64(-1)
+        prim.trace_write(team.trace, taken, what, began, i64(world), i64(nbytes), offset, i64(value))
 
 
 def traced(function: Callable[..., Any]) -> Callable[..., Any]:

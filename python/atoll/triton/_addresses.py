@@ -10,7 +10,7 @@ from .._device import DeviceTeam
 from .._kernels import ptx
 from .._kernels.checks import CHECKS
 from ._checks import integer_pe
-from ._dsl import refuse_pe, refuse_place
+from ._dsl import refuse_address, refuse_pe
 from ._primitives import at_int64
 from ._types import INTERPRETED
 
@@ -25,8 +25,8 @@ _PEER = checks("peer")
 _PE_TEXT = tl.constexpr(ptx.check_pe("OPERATION", "$1", "$2", "$3") + " mov.u32 $0, 0;")
 # Empty in kernels without checks of addresses. It is part of Triton's cache key, so these have other cached
 # kernels.
-_PLACE_TEXT = tl.constexpr(
-    ptx.check_place("OPERATION", "$1", "$2", "$3", "$4") + " mov.u32 $0, 0;" if ptx.CHECKS_ADDRESSES else ""
+_ADDRESS_TEXT = tl.constexpr(
+    ptx.check_address("OPERATION", "$1", "$2", "$3", "$4") + " mov.u32 $0, 0;" if ptx.CHECKS_ADDRESSES else ""
 )
 
 
@@ -98,21 +98,21 @@ def check_pe(team, pe, operation: tl.constexpr):
 
 
 @jit
-def check_place(team, x, operation: tl.constexpr, SOME: tl.constexpr = False):
+def check_address(team, x, operation: tl.constexpr, SOME: tl.constexpr = False):
     """With checks of addresses, report a pointer outside this PE's slot, and trap.
 
     SOME: in a block, one pointer inside the slot suffices, since the caller may mask the others out.
     """
     if INTERPRETED:
-        refuse_place(team, x, SOME)
-    elif _PLACE_TEXT != "":
+        refuse_address(team, x, SOME)
+    elif _ADDRESS_TEXT != "":
         mine, stride = at_int64(team.window) + at_int64(team.my_slot) * team.stride, at_int64(team.stride)
         address = at_int64(x)
         if SOME and _is_block(address):
             inside = (address - mine).to(tl.uint64, bitcast=True) < stride.to(tl.uint64, bitcast=True)
             address = tl.where(tl.max(inside.to(tl.int32)) != 0, mine, tl.min(address))
         tl.inline_asm_elementwise(
-            _text_for(_PLACE_TEXT, operation), "=r,l,l,l,l", [address, mine, stride, team.control],
+            _text_for(_ADDRESS_TEXT, operation), "=r,l,l,l,l", [address, mine, stride, team.control],
             tl.int32, is_pure=False, pack=1,
         )  # fmt: skip
 
@@ -120,14 +120,14 @@ def check_place(team, x, operation: tl.constexpr, SOME: tl.constexpr = False):
 @jit
 def peer_for(team, x, pe, operation: tl.constexpr):
     check_pe(team, pe, operation)
-    check_place(team, x, operation)
+    check_address(team, x, operation)
     return at_pe(team, x, pe)
 
 
 @jit
 def ptr(team, x, pe):
     check_pe(team, pe, _PEER)
-    check_place(team, x, _PEER, True)
+    check_address(team, x, _PEER, True)
     return at_pe(team, x, pe)
 
 

@@ -11,7 +11,7 @@ from triton import jit
 
 from .._kernels.ptx import AT
 from . import _exchange as exchange
-from ._addresses import check_pe, check_place, checks, reach
+from ._addresses import check_address, check_pe, checks, reach
 from ._moves import put_nbi
 from ._polling import wait_word
 from ._primitives import bytes_of, load, store, word_at
@@ -71,7 +71,7 @@ def broadcast(team, dst, src, n, root, BLOCK: tl.constexpr = 1024, tag=0, bound_
             exchange.take_from(team, epoch, nbytes, dst.to(tl.int64), root, _BROADCAST, tag, bound_ns)
         exchange.end(team, epoch)
     else:
-        check_place(team, dst, _BROADCAST)
+        check_address(team, dst, _BROADCAST)
         meet_members(team, _BROADCAST, tag, bound_ns)
         if team.my_pe == root:
             for k in range(team.n_pes):
@@ -90,7 +90,7 @@ def _gather(team, dst, src, n, BLOCK: tl.constexpr, operation: tl.constexpr, tag
         exchange.copy_own(nbytes, to + team.my_pe * nbytes, source)
         exchange.end(team, epoch)
     else:
-        check_place(team, dst, operation)
+        check_address(team, dst, operation)
         meet_members(team, operation, tag, bound)
         for k in range(team.n_pes):
             put_nbi(team, dst + team.my_pe * n, src, n, (team.my_pe + k) % team.n_pes, BLOCK)
@@ -113,7 +113,7 @@ def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
         exchange.copy_own(nbytes, to + mine, source + mine)
         exchange.end(team, epoch)
     else:
-        check_place(team, dst, _ALLTOALL)
+        check_address(team, dst, _ALLTOALL)
         meet_members(team, _ALLTOALL, tag, bound_ns)
         for k in range(team.n_pes):
             pe = (team.my_pe + k) % team.n_pes
@@ -123,7 +123,7 @@ def alltoall(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
 
 @jit
 def collect(team, dst, src, n, BLOCK: tl.constexpr = 1024, tag=0, bound_ns=0):
-    check_place(team, dst, _COLLECT)
+    check_address(team, dst, _COLLECT)
     counts = word_at(exchange.counts_at(team))
     mine = counts + team.my_pe
     store(mine.to(tl.int64), n, tl.int64)

@@ -86,8 +86,8 @@ def _in_short(made: Any, error: Exception, arguments: dict[Any, Any] | None = No
         next((k for k, text in enumerate(made.raw_src) if text.lstrip().startswith("def ")), 0) if line else 0
     )
     file = made.fn.__code__.co_filename
-    place = f" ({file}, line {made.starting_line_number + above + line - 1})" if line else ""
-    return TypeError(f"{made.fn.__name__}: {said[-1]}{place}")
+    site = f" ({file}, line {made.starting_line_number + above + line - 1})" if line else ""
+    return TypeError(f"{made.fn.__name__}: {said[-1]}{site}")
 
 
 def named(made: Any) -> Any:

@@ -8,7 +8,7 @@ from triton import jit
 
 from .._kernels.ptx import AT
 from . import _primitives as prim
-from ._addresses import check_pe, check_place, checks, reach
+from ._addresses import check_address, check_pe, checks, reach
 from ._polling import wait_both, wait_flagged, wait_word
 from ._threads import num_threads, thread
 from ._types import GE
@@ -30,7 +30,7 @@ def _box_slot(team, block, room, sender, number):
 @jit
 def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
     check_pe(team, pe, _POST_TO)
-    check_place(team, block, _POST_TO)
+    check_address(team, block, _POST_TO)
     mine = block.to(tl.int64) + pe * _ENTRY
     number = prim.load(mine + _POSTED, tl.int64) + 1
     taken = prim.load(mine + _SEEN_TAKEN, tl.int64)
@@ -73,7 +73,7 @@ def post(team, block, room, src, n, pe, tag=0, bound_ns=0):
 @jit
 def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
     check_pe(team, pe, _RECEIVE_FROM)
-    check_place(team, block, _RECEIVE_FROM)
+    check_address(team, block, _RECEIVE_FROM)
     mine = block.to(tl.int64) + pe * _ENTRY
     number = prim.load(mine + _RECEIVED, tl.int64) + 1
     come = _box_slot(team, block, room, pe, number)
@@ -102,7 +102,7 @@ def receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
 @jit
 def try_receive(team, block, room, dst, n, pe, tag=0, bound_ns=0):
     check_pe(team, pe, _RECEIVE_FROM)
-    check_place(team, block, _RECEIVE_FROM)
+    check_address(team, block, _RECEIVE_FROM)
     number = prim.load(block.to(tl.int64) + pe * _ENTRY + _RECEIVED, tl.int64) + 1
     word = prim.load_one(prim.word_at(_box_slot(team, block, room, pe, number)))
     here = ((word >> 32).to(tl.int32) == number.to(tl.int32)).to(tl.int32)

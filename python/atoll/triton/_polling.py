@@ -156,15 +156,15 @@ def _found(team, address, flag, operation, peer, tag, bound):
 
 
 @jit
-def _wait_pairs(team, places, flag, operation: tl.constexpr, peer, tag, bound):
+def _wait_pairs(team, addresses, flag, operation: tl.constexpr, peer, tag, bound):
     """Wait for the pairs at one address, or at two, which are loaded together."""
     bounded: tl.constexpr = is_given(tag) or is_given(bound)
     own: tl.constexpr = ",r,l" if bounded else ""
-    text: tl.constexpr = _flagged_text(len(places), bounded)
-    operands = (team.control, at_int32(operation), at_int32(peer), flag) + places
+    text: tl.constexpr = _flagged_text(len(addresses), bounded)
+    operands = (team.control, at_int32(operation), at_int32(peer), flag) + addresses
     if bounded:
         operands = operands + (at_int32(tag), at_int64(bound))
-    if len(places) == 1:
+    if len(addresses) == 1:
         return tl.inline_asm_elementwise(
             text, f"=&l,l,r,r,r,l{own}", operands, tl.int64, is_pure=False, pack=1
         )
@@ -189,5 +189,5 @@ def wait_both(team, address, second, flag, operation: tl.constexpr, peer, tag=0,
         first = _found(team, address, flag, operation, peer, tag, bound)
         return first, _found(team, second, flag, operation, peer, tag, bound)
     else:  # noqa: RET505
-        places = (at_int64(address), at_int64(second))
-        return _wait_pairs(team, places, flag, operation, peer, tag, bound)
+        addresses = (at_int64(address), at_int64(second))
+        return _wait_pairs(team, addresses, flag, operation, peer, tag, bound)

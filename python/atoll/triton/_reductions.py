@@ -8,7 +8,7 @@ from triton import jit
 
 from .._kernels.ptx import AT
 from . import _exchange as exchange
-from ._addresses import at_pe, check_place
+from ._addresses import at_pe, check_address
 from ._collectives import meet_members
 from ._primitives import bytes_of, load_part, pairs_of, store_part
 from ._threads import num_threads, thread
@@ -123,8 +123,8 @@ def reduce(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 1024, tag=
         source = src.to(tl.int64)
         _reduce_small(team, dst, source, source, nbytes, 0, op, _REDUCE, tag, bound_ns)
     else:
-        check_place(team, dst, _REDUCE)
-        check_place(team, src, _REDUCE)
+        check_address(team, dst, _REDUCE)
+        check_address(team, src, _REDUCE)
         meet_members(team, _REDUCE, tag, bound_ns)
         part = tl.cdiv(n, team.n_pes)
         first = team.my_pe * part
@@ -141,7 +141,7 @@ def reduce_scatter(team, dst, src, n, op: tl.constexpr, BLOCK: tl.constexpr = 10
         own = source + team.my_pe * nbytes
         _reduce_small(team, dst, source, own, nbytes, nbytes, op, _REDUCE_SCATTER, tag, bound_ns)
     else:
-        check_place(team, src, _REDUCE_SCATTER)
+        check_address(team, src, _REDUCE_SCATTER)
         meet_members(team, _REDUCE_SCATTER, tag, bound_ns)
         for begin in range(0, n, BLOCK):
             at = begin + tl.arange(0, BLOCK)

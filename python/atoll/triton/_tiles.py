@@ -7,7 +7,7 @@ import triton.language as tl
 from triton import jit
 
 from .._kernels.ptx import AT
-from ._addresses import at_pe, check_place, checks, peer_for
+from ._addresses import at_pe, check_address, checks, peer_for
 from ._collectives import meet_members
 from ._reductions import fold_to_all
 
@@ -19,8 +19,8 @@ def tile_reduce(
     team, dst, src, dst_pitch, src_pitch, rows, cols, op: tl.constexpr, COLS: tl.constexpr = 1024, tag=0,
     bound_ns=0,
 ):  # fmt: skip
-    check_place(team, dst, _TILE_REDUCE)
-    check_place(team, src, _TILE_REDUCE)
+    check_address(team, dst, _TILE_REDUCE)
+    check_address(team, src, _TILE_REDUCE)
     meet_members(team, _TILE_REDUCE, tag, bound_ns)
     for row in range(team.my_pe, rows, team.n_pes):
         to, come = dst + row.to(tl.int64) * dst_pitch, src + row.to(tl.int64) * src_pitch
@@ -33,7 +33,7 @@ def tile_allgather(
     team, dst, src, dst_pitch, src_pitch, rows, cols, ROWS: tl.constexpr = 16, COLS: tl.constexpr = 64, tag=0,
     bound_ns=0,
 ):  # fmt: skip
-    check_place(team, dst, _TILE_ALLGATHER)
+    check_address(team, dst, _TILE_ALLGATHER)
     meet_members(team, _TILE_ALLGATHER, tag, bound_ns)
     mine = dst + (team.my_pe + tl.full((), 0, tl.int64)) * rows * dst_pitch
     for k in range(team.n_pes):

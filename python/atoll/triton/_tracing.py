@@ -83,15 +83,15 @@ def _write(team, began, taken, what, peer, first, second, third):
 def stop(team, began, taken, what: tl.constexpr, world, word, nbytes, value):
     """Write an event. A call for a block of words has neither word nor value in its event."""
     if began != 0:
-        place = at_int64(0)
+        offset = at_int64(0)
         if _is_scalar(word):
             if word is not None:
-                place = at_int64(word) - at_int64(team.window) - at_int64(team.my_slot) * team.stride
-                if place < 0 or place >= team.stride:
-                    place = at_int64(-1)
-            _write(team, began, taken, what, world, nbytes, place, at_int64(value))
+                offset = at_int64(word) - at_int64(team.window) - at_int64(team.my_slot) * team.stride
+                if offset < 0 or offset >= team.stride:
+                    offset = at_int64(-1)
+            _write(team, began, taken, what, world, nbytes, offset, at_int64(value))
         else:
-            _write(team, began, taken, what, world, nbytes, place, 0)
+            _write(team, began, taken, what, world, nbytes, offset, 0)
 
 
 @jit

@@ -136,7 +136,7 @@ nb::dict layout() {
     subject("subject wait", device::Subject::wait);
     subject("subject word", device::Subject::word);
     subject("subject wrong_pe", device::Subject::wrong_pe);
-    subject("subject wrong_place", device::Subject::wrong_place);
+    subject("subject wrong_address", device::Subject::wrong_address);
     at["compare_shift"] = device::compare_shift;
     at["values_shift"] = device::values_shift;
     at["values unsigned_word"] = static_cast<int>(device::Values::unsigned_word);

@@ -224,7 +224,7 @@ void check_from_host(const device::Watch& watch, const device::Report& waiting,
         throw Error(ErrorCode::collective_mismatch, text);
     if (waiting.subject == device::Subject::wrong_pe)
         throw Error(ErrorCode::pe, "No such PE, in " + gpu::report_text(waiting) + ".");
-    if (waiting.subject == device::Subject::wrong_place)
+    if (waiting.subject == device::Subject::wrong_address)
         throw Error(ErrorCode::not_symmetric, "Not symmetric, in " + gpu::report_text(waiting) + ".");
     if (waiting.subject == device::Subject::wrong_index)
         throw Error(ErrorCode::invalid_argument, "No such element, in " + gpu::report_text(waiting) + ".");

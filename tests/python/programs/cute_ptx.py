@@ -23,8 +23,8 @@ from cutlass import Float32, Int32, Int64
 from cutlass.cute.runtime import make_fake_compact_tensor
 
 TEAM = dev.team(DeviceTeam(0, 2, 0, 1 << 40, 0, 0, 1, 0, 0, 0))
-WRONG_PLACE = (
-    f"st.relaxed.sys.global.u32 [w+{AT['report'] + AT['report_subject']}], {AT['subject wrong_place']};"
+WRONG_ADDRESS = (
+    f"st.relaxed.sys.global.u32 [w+{AT['report'] + AT['report_subject']}], {AT['subject wrong_address']};"
 )
 
 
@@ -134,9 +134,9 @@ def calls_of(name: str, function: Any) -> None:
     ptx = compiled.__ptx__
     entry = re.search(r"\.entry [^{]*\{(.*?)^\}", ptx, re.S | re.M)
     assert entry is not None, name
-    called = re.findall(r"\b(atoll_(?:refuse_place|check_job|check_within))_\w*", entry[1])
+    called = re.findall(r"\b(atoll_(?:refuse_address|check_job|check_within))_\w*", entry[1])
     called_once = {one: called.count(one) for one in sorted(set(called))}
-    found[name] = {"called": called_once, "wrong_place": ptx.count(WRONG_PLACE)}
+    found[name] = {"called": called_once, "wrong_address": ptx.count(WRONG_ADDRESS)}
 
 
 found: dict[str, Any] = {}

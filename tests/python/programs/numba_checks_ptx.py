@@ -23,7 +23,7 @@ from atoll._kernels import ptx
 from numba import cuda
 
 numba.cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(9, 0))
-WRONG_PLACE = f"st.relaxed.sys.global.u32 [w+{ptx.AT['report'] + ptx.AT['report_subject']}], {ptx.AT['subject wrong_place']};"
+WRONG_ADDRESS = f"st.relaxed.sys.global.u32 [w+{ptx.AT['report'] + ptx.AT['report_subject']}], {ptx.AT['subject wrong_address']};"
 team, places, bounds = atoll.WORLD.device("host"), numba_places, {}
 given = (team, places.x, places.ordinary, 0, places.no_box)
 
@@ -40,7 +40,7 @@ def calls(ptx: str, name: str) -> int:
 refused = {}
 for name, (_, function) in places.CALLS.items():
     ptx = ptx_of(function, given)
-    refused[name] = [calls(ptx, "atoll_refuse_place"), WRONG_PLACE in ptx]
+    refused[name] = [calls(ptx, "atoll_refuse_address"), WRONG_ADDRESS in ptx]
 if "bounds" in sys.argv:
     for _, kernel, values in numba_bounds.waits:
         ptx = ptx_of(kernel.function, [team, *values])

@@ -73,7 +73,7 @@ for k, call in enumerate(calls):
 
 # The stores of a report: its operation, and the kind of error.
 operation, subject = (AT["report"] + AT[f"report_{field}"] for field in ("operation", "subject"))
-REPORTED = re.compile(rf"\[w\+{operation}\], (\d+);[^\n]*\[w\+{subject}\], {AT['subject wrong_place']};")
+REPORTED = re.compile(rf"\[w\+{operation}\], (\d+);[^\n]*\[w\+{subject}\], {AT['subject wrong_address']};")
 is_checked = os.environ["ATOLL_CHECK"] == "all"
 for call, named in calls.items():
     found = set(map(int, REPORTED.findall(ptx[call])))

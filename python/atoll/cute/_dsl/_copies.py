@@ -10,7 +10,7 @@ from cutlass import Constexpr, Int32, Int64
 from ..._kernels import ptx
 from .._addresses import address, words_at
 from .._primitives import asm
-from .._threads import place_of
+from .._threads import rank_and_size
 from .._types import Scope, is_swizzled
 
 
@@ -56,7 +56,7 @@ def copy_bytes(
 
     `aligned` and `least` are known divisors of both addresses, in bytes; `least` also divides nbytes.
     """
-    rank, size = place_of(scope, Int64)
+    rank, size = rank_and_size(scope, Int64)
     if cutlass.const_expr(aligned >= 16):  # noqa: SIM114 (decided when it is compiled, the latter in the kernel)
         copy_units(to, source, nbytes >> 4, 16, rank, size)
         rest = nbytes & ~15
@@ -80,7 +80,7 @@ def is_dense(x) -> bool:
 
 @cute.jit
 def copy_elements(dst: cute.Tensor, src: cute.Tensor, scope: Constexpr):
-    i, step = place_of(scope, Int32)
+    i, step = rank_and_size(scope, Int32)
     n = Int32(cute.size(src))
     while i < n:
         dst[i] = src[i]

@@ -441,7 +441,7 @@ def _(control, operation, subject, peer, tag, address, expected, found, since, b
 
 
 NotSymmetric = _atoll.NotSymmetric
-WRONG_PE, WRONG_PLACE = AT["subject wrong_pe"], AT["subject wrong_place"]
+WRONG_PE, WRONG_ADDRESS = AT["subject wrong_pe"], AT["subject wrong_address"]
 CHECKS, WATCH, TEAM = AT["checks"], AT["watch"], AT["team"]
 
 
@@ -459,14 +459,14 @@ def _(control, n_pes, operation, pe):
     return check_pe
 
 
-@does(p.check_place)
+@does(p.check_address)
 def _(control, mine, stride, operation, address):
-    def check_place(control, mine, stride, operation, address):
+    def check_address(control, mine, stride, operation, address):
         outside = address < mine or address - mine >= stride
         if outside and control != 0 and p.load(types.int32, control + CHECKS) != 0:
             watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
             end = mine + stride
-            if check_wait(watch, operation, team, WRONG_PLACE, -1, 0, address, mine, end, 0, 0) != 0:
+            if check_wait(watch, operation, team, WRONG_ADDRESS, -1, 0, address, mine, end, 0, 0) != 0:
                 raise NotSymmetric(
                     "an array that the kernel accesses on another PE is not of this PE's symmetric memory. It is an ordinary NumPy "
                     "array, or a view of another PE's (atoll.peer, atoll.global_view). Pass this PE's own array, which every PE "
@@ -474,7 +474,7 @@ def _(control, mine, stride, operation, address):
                 )
         return 0
 
-    return check_place
+    return check_address
 
 
 ShapeMismatch = _atoll.ShapeMismatch

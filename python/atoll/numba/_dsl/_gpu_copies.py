@@ -130,31 +130,31 @@ def _(control, n_pes, operation, pe):
     return check_pe
 
 
-def refuse_place(control, mine, stride, operation, address): ...
+def refuse_address(control, mine, stride, operation, address): ...
 
 
-@emits(refuse_place)
+@emits(refuse_address)
 def _(*_):
     def build(context, builder, values):
         control, mine, stride, operation, address = values
         words = [address, mine, stride, control, builder.trunc(operation, I32)]
-        apart(builder, "atoll_refuse_place", ptx.check_place("$4"), "l,l,l,l,r", ir.VoidType(), words)
+        apart(builder, "atoll_refuse_address", ptx.check_address("$4"), "l,l,l,l,r", ir.VoidType(), words)
         return nothing(context)
 
     return i64(*[i64] * 5), build
 
 
-@does(p.check_place)
+@does(p.check_address)
 def _(*_):
-    def check_place(control, mine, stride, operation, address):
+    def check_address(control, mine, stride, operation, address):
         if u64(address - mine) >= u64(stride):
-            refuse_place(control, mine, stride, operation, address)
+            refuse_address(control, mine, stride, operation, address)
         return 0
 
     def unchecked(control, mine, stride, operation, address):
         return 0
 
-    return check_place if ptx.CHECKS_ADDRESSES else unchecked
+    return check_address if ptx.CHECKS_ADDRESSES else unchecked
 
 
 @emits(p.load_flagged)

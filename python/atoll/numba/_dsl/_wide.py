@@ -18,13 +18,13 @@ i64 = types.int64
 
 
 @helper
-def place(x, i):
+def wide_at(x, i):
     return prim.address(x) + i64(i) * item_of(x)
 
 
 @operation
 def load_wide(x, i):
-    return prim.load_wide(kind_of(x), place(x, i))
+    return prim.load_wide(kind_of(x), wide_at(x, i))
 
 
 @vocabulary
@@ -37,6 +37,6 @@ def store_wide(x, i, values):
         )
 
     def impl(x, i, values):
-        prim.store_wide(kind, place(x, i), values)
+        prim.store_wide(kind, wide_at(x, i), values)
 
     return impl  # type: ignore[return-value]

@@ -121,7 +121,7 @@ def _called() -> str:
     return name
 
 
-def refuse_place(team, x, some) -> None:
+def refuse_address(team, x, some) -> None:
     """With checks on, refuse an address, or one of a block, that is outside this PE's symmetric memory.
 
     Its counterpart at another PE would be arbitrary memory. some: in a block, one address inside suffices.

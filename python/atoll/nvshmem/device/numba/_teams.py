@@ -69,8 +69,8 @@ def _(row):
         name, module = "atoll_nvshmem_teams", builder.module
         table = module.globals.get(name) or ir.GlobalVariable(module, I64, name)
         at = builder.add(builder.ptrtoint(table, I64), builder.mul(values[0], ir.Constant(I64, ROW_BYTES)))
-        places = [builder.add(at, ir.Constant(I64, 8 * k)) for k in range(_table.FIELDS)]
-        fields = [builder.load(builder.inttoptr(place, I64.as_pointer())) for place in places]
+        addresses = [builder.add(at, ir.Constant(I64, 8 * k)) for k in range(_table.FIELDS)]
+        fields = [builder.load(builder.inttoptr(address, I64.as_pointer())) for address in addresses]
         return context.make_tuple(builder, TEAM, fields)
 
     return TEAM(i64), build
@@ -106,8 +106,8 @@ def load_on_gpu(row):
         at = builder.add(ir.Constant(I64, address), builder.mul(values[0], ir.Constant(I64, ROW_BYTES)))
         # Without side effects, so that a field that is not used is not loaded, and one that is used twice once.
         load = ir.InlineAsm(ir.FunctionType(I64, [I64]), "ld.global.nc.u64 $0, [$1];", "=l,l")
-        places = [builder.add(at, ir.Constant(I64, 8 * k)) for k in range(_table.FIELDS)]
-        return context.make_tuple(builder, TEAM, [builder.call(load, [place]) for place in places])
+        addresses = [builder.add(at, ir.Constant(I64, 8 * k)) for k in range(_table.FIELDS)]
+        return context.make_tuple(builder, TEAM, [builder.call(load, [address]) for address in addresses])
 
     return TEAM(i64), build
 
