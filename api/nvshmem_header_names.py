@@ -34,8 +34,8 @@ INLINE = re.compile(r"^static inline [\w *]*?\b(nvshmemx?_\w+)\s*\(", re.MULTILI
 
 def preprocessed(folder: str, nvcc: str, *more: str) -> str:
     """The text of both headers, for kernels, or with -dM their macros."""
-    with tempfile.TemporaryDirectory() as place:
-        source, output = Path(place, "all.cu"), Path(place, "all.ii")
+    with tempfile.TemporaryDirectory() as folder:
+        source, output = Path(folder, "all.cu"), Path(folder, "all.ii")
         source.write_text("#include <nvshmem.h>\n#include <nvshmemx.h>\n")
         flags = [
             "-E",

@@ -45,8 +45,10 @@ def digest(file: Path) -> bytes:
 def included(file: Path) -> frozenset[Path]:
     """Return the project's headers that a file includes by name, without those included by these."""
     names = re.findall(r'^\s*#\s*include\s+"([^"]+)"', file.read_text(), re.MULTILINE)
-    places = [(folder / name).resolve() for name in names for folder in (file.parent, *INCLUDES)]
-    return frozenset(place for place in places if place.is_file() and place.is_relative_to(ROOT))
+    candidates = [(folder / name).resolve() for name in names for folder in (file.parent, *INCLUDES)]
+    return frozenset(
+        candidate for candidate in candidates if candidate.is_file() and candidate.is_relative_to(ROOT)
+    )
 
 
 def read_by(file: Path) -> list[Path]:

@@ -86,11 +86,11 @@ def init(
             pe, n_pes, put, get = found
     global _launched
     invited = _atoll._launched()
-    place = "elsewhere" if "ATOLL_JOIN" in os.environ else "here"
+    source = "elsewhere" if "ATOLL_JOIN" in os.environ else "here"
     try:
         _atoll._init(uid, pe, n_pes, put, get)
         if invited and uid is None:
-            _launched = place
+            _launched = source
     finally:
         # These variables are used up: a process started with a copy of os.environ is not part of the job.
         if not _atoll._launched():
@@ -375,7 +375,7 @@ def _watch() -> None:
             return False
         if not isinstance(value, KeyboardInterrupt):
             text = f"{kind.__name__}: {value}".removesuffix(": ") + (f" ({kernel})" if kernel else "")
-            _failure = 1, f"PE {{}} ended by an uncaught exception{_place_of(value.__traceback__)}: {text}"
+            _failure = 1, f"PE {{}} ended by an uncaught exception{_site_of(value.__traceback__)}: {text}"
         # The status is 128 + SIGINT, as in a shell. The module signal is not imported, since a program may be
         # called signal.py.
         elif _atoll.is_initialized() and _atoll.n_pes() > 1:
@@ -474,7 +474,7 @@ def _keep_ignored() -> None:
     def keep(kind: type[BaseException] | None, trace: TracebackType | None) -> None:
         if kind is not None and not issubclass(kind, SystemExit):
             with contextlib.suppress(Exception):  # the interpreter may be ending
-                _atoll._ignored(kind.__name__ + _place_of(trace))
+                _atoll._ignored(kind.__name__ + _site_of(trace))
 
     def on_unraisable(error: sys.UnraisableHookArgs) -> None:
         keep(error.exc_type, error.exc_traceback)
@@ -488,7 +488,7 @@ def _keep_ignored() -> None:
     threading.excepthook = on_thread
 
 
-def _place_of(trace: TracebackType | None) -> str:
+def _site_of(trace: TracebackType | None) -> str:
     """Return " at x.py:8", the innermost line of the program, or nothing."""
     call = _innermost(trace, lambda file: is_own(file) or _atoll._is_standard(file))
     return f" at {Path(call.tb_frame.f_code.co_filename).name}:{call.tb_lineno}" if call else ""

@@ -161,8 +161,8 @@ def _mismatch(calls: Sequence[str], team: _atoll.Team | None) -> Exception:
     numbers = [(team or world).translate_pe(pe, world) for pe in range(len(calls))]
     line = np.array([line_text().encode(errors="replace")], f"S{_LINE_BYTES}")
     lines = _atoll.fcollect(line.view(np.uint8), team=team).view(line.dtype)[:, 0]  # all PEs are here
-    places = [bytes(each).decode(errors="replace") for each in lines]
-    found = differing_calls(dict(zip(numbers, zip(calls, places, strict=True), strict=True)))
+    sites = [bytes(each).decode(errors="replace") for each in lines]
+    found = differing_calls(dict(zip(numbers, zip(calls, sites, strict=True), strict=True)))
     return _atoll.CollectiveMismatch(
         f"{found}. All PEs of the team make the same calls, in the same order, with the same root and operator."
     )

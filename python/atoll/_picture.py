@@ -80,8 +80,8 @@ def _label_rows(axes: Axes, data: dict[str, Any], which: str, title: str) -> Non
     """Name some rows by their first PE."""
     axis = axes.yaxis if which == "y" else axes.xaxis
     every = -(-int(data["rows"]) // (16 if which == "y" else 8))
-    places = list(range(0, data["rows"], every))
-    axis.set_ticks(places, [str(row * data["width"]) for row in places])
+    ticks = list(range(0, data["rows"], every))
+    axis.set_ticks(ticks, [str(row * data["width"]) for row in ticks])
     axis.set_tick_params(length=0)
     axis.set_label_text(title)
 

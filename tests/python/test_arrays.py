@@ -60,9 +60,9 @@ def test_segments_are_the_shares_of_a_range(axis: Axis, data: st.DataObject) -> 
     for part in range(axis.parts):
         indices = axis.indices(part)
         for segment in axis.segments(part, wanted):
-            assert segment.local.count == segment.place.count > 0
+            assert segment.local.count == segment.target.count > 0
             for local, place in zip(
-                range(10**6)[segment.local.slice], range(10**6)[segment.place.slice], strict=True
+                range(10**6)[segment.local.slice], range(10**6)[segment.target.slice], strict=True
             ):
                 found[place] = int(indices[local])
     assert [found[place] for place in sorted(found)] == list(range(start, start + count * step, step))
@@ -80,7 +80,7 @@ def test_owned_ranges_are_the_part(axis: Axis) -> None:
     for part in range(axis.parts):
         found = np.full(axis.extent(part), -1)
         for segment in axis.owned(part):
-            found[segment.local.slice] = np.arange(10**4)[segment.place.slice]
+            found[segment.local.slice] = np.arange(10**4)[segment.target.slice]
         assert list(found) == list(axis.indices(part))
 
 

@@ -110,19 +110,19 @@ class Message:
             self.packet = _INLINE + data
             return
         parts = [memoryview(data), *(buffer.raw() for buffer in apart)]
-        places, end = [], 0
+        extents, end = [], 0
         for part in parts:
-            places.append((end, part.nbytes))
+            extents.append((end, part.nbytes))
             end += -(-part.nbytes // _ALIGNMENT) * _ALIGNMENT
         self.fd = os.memfd_create("atoll-message", os.MFD_CLOEXEC)
         try:
             os.ftruncate(self.fd, max(end, 1))
-            for (start, _), part in zip(places, parts, strict=True):
+            for (start, _), part in zip(extents, parts, strict=True):
                 _write(self.fd, part, start)
         except BaseException:
             self.close()
             raise
-        self.packet = _BESIDE + pickle.dumps(places)
+        self.packet = _BESIDE + pickle.dumps(extents)
 
     def close(self) -> None:
         if self.fd >= 0:
@@ -144,14 +144,14 @@ def load(packet: memoryview, fds: list[int], shared: bool) -> Any:
     """
     if packet[:1] == _INLINE:
         return pickle.loads(packet[1:])
-    places = pickle.loads(packet[1:])
+    extents = pickle.loads(packet[1:])
     try:
         size = os.fstat(fds[0]).st_size
         memory = mmap.mmap(fds[0], size, flags=mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE)
     finally:
         close_all(fds)
     whole = memoryview(memory)
-    parts = [whole[start : start + length] for start, length in places]
+    parts = [whole[start : start + length] for start, length in extents]
     return pickle.loads(parts[0], buffers=parts[1:])
 
 

@@ -49,11 +49,11 @@ def prepare(setup: dict[str, Any], path: str) -> None:
     _session(setup, path)
 
 
-def run_test(setup: dict[str, Any], place: str, nodeid: str) -> list[dict[str, Any]]:
+def run_test(setup: dict[str, Any], path: str, nodeid: str) -> list[dict[str, Any]]:
     """Run one test; return its reports. Raises TestFailed if it fails."""
-    session = _session(setup, place)
+    session = _session(setup, path)
     os.chdir(setup["folder"])
-    items = [item for item in session.perform_collect([place]) if item.nodeid == nodeid]
+    items = [item for item in session.perform_collect([path]) if item.nodeid == nodeid]
     if not items:
         raise RuntimeError(f"{nodeid} was not found by the session of a PE; its parameters may be random.")
     session._setupstate.teardown_exact(None)

@@ -169,9 +169,9 @@ def _merge(
         crash = getattr(first.longrepr, "reprcrash", None)
         path, line, _ = item.location
         message = f"on PE {pe_ranges(failed)} of {n}: {crash.message if crash else 'failed'}"
-        place = ReprFileLocation(crash.path if crash else path, crash.lineno if crash else line or 0, message)
+        site = ReprFileLocation(crash.path if crash else path, crash.lineno if crash else line or 0, message)
         text = merged({pe: _text(report) for pe, report in failed.items()}, _told(reports, others), n)
-        longrepr = PeFailure(text, place)
+        longrepr = PeFailure(text, site)
     more: dict[str, Any] = {
         "sections": merged_sections({pe: report.sections for pe, report in reports.items()}),
         "duration": max(report.duration for report in reports.values()),
@@ -198,6 +198,6 @@ def _told(reports: dict[int, pytest.TestReport], others: dict[int, Failure]) -> 
     said: dict[int, str] = {pe: report.outcome for pe, report in reports.items() if not report.failed}
     for pe, failure in others.items():
         lines = [line.strip() for line in failure.get("traceback", "").splitlines()]
-        places = [line for line in lines if line.startswith("File ")]
-        said[pe] = f"was interrupted at {places[-1]}" if places else "was interrupted"
+        sites = [line for line in lines if line.startswith("File ")]
+        said[pe] = f"was interrupted at {sites[-1]}" if sites else "was interrupted"
     return said

@@ -38,7 +38,7 @@ from ._storage._containers import save_zarr as save_zarr
 from ._storage._files import load as load
 from ._storage._files import save as save
 from ._teams._between import redistribute as redistribute
-from ._teams._room import reserve as reserve
+from ._teams._regions import reserve as reserve
 from ._ufuncs import mixed_operands as mixed_operands
 from .api import asarray as asarray
 from .api import empty as empty

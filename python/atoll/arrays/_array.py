@@ -179,11 +179,11 @@ class DistArray(Halos, Copies, Reductions, Operations, Scalars, Outputs, np.lib.
         if not self._memory.exists:
             return f"DistArray(shape={self.shape}, dtype={self.dtype}, freed)"
         halo = f", halo={self._layout.halo}" if self._layout.has_halo else ""
-        place = self._layout.ranges_text(self._me)
+        position = self._layout.ranges_text(self._me)
         is_over = self._over._is_destroyed
         team = f" of a {'destroyed ' if is_over else ''}team of {self._n_pes}"
         of = team if is_over or self._over != atoll.WORLD else ""
-        owns = f", PE {self._me}{of} owns {place}" if place else of and f", PE {self._me}{of}"
+        owns = f", PE {self._me}{of} owns {position}" if position else of and f", PE {self._me}{of}"
         where = "" if self._library is _libraries.HOST else f", {self._library.text}"
         return (
             f"DistArray(shape={self.shape}, dtype={self.dtype}, {self._layout.kinds} on a grid of {self.grid}{halo}{where}"

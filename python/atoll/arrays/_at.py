@@ -93,15 +93,15 @@ class Chosen:
                 f"{self._shape} and {array.dtype}."
             )
         flat, window = found.reshape(-1), array._memory.window()
-        for place, pes, numbers in self._places():
+        for chunk_slice, pes, numbers in self._chunks():
             if window is None:
                 atoll.take(
-                    array._raw, its.raw(numbers), _raw(its, pes), its.raw(flat[place]), team=array._team
+                    array._raw, its.raw(numbers), _raw(its, pes), its.raw(flat[chunk_slice]), team=array._team
                 )
             else:
                 memory, distance = window
                 memory.take(
-                    _address(numbers, pes, distance), out=flat[place], mode="clip"
+                    _address(numbers, pes, distance), out=flat[chunk_slice], mode="clip"
                 )  # no copy, unlike "raise"
         return found
 
@@ -124,14 +124,18 @@ class Chosen:
         converted = its.cast(its.assigned(values, array.dtype), array.dtype)
         given, window = self._values(converted), array._memory.window()
         for copy in array._layout.copies(array._me):
-            for place, pes, numbers in self._places(copy):
+            for chunk_slice, pes, numbers in self._chunks(copy):
                 if window is None:
                     atoll.put_at(
-                        array._raw, its.raw(numbers), its.raw(given[place]), _raw(its, pes), team=array._team
+                        array._raw,
+                        its.raw(numbers),
+                        its.raw(given[chunk_slice]),
+                        _raw(its, pes),
+                        team=array._team,
                     )
                 else:
                     memory, distance = window
-                    memory[_address(numbers, pes, distance)] = given[place]
+                    memory[_address(numbers, pes, distance)] = given[chunk_slice]
 
     def add(self, values: Any) -> None:
         """Add to the elements, each atomically, so that equal indices get every value. Not collective.
@@ -174,13 +178,13 @@ class Chosen:
             raise atoll.DtypeMismatch(
                 f"a.at[...].add(): elements of {array.dtype}; expected complex64 or complex128."
             )
-        for place, pes, numbers in self._places():
-            add_at(array, numbers, flat[place], pes)
+        for chunk_slice, pes, numbers in self._chunks():
+            add_at(array, numbers, flat[chunk_slice], pes)
 
     def _add_alone(self, given: Array) -> None:
         memory = self._array._block.reshape(-1)
-        for place, _, numbers in self._places():
-            np.add.at(memory, numbers, given[place])
+        for chunk_slice, _, numbers in self._chunks():
+            np.add.at(memory, numbers, given[chunk_slice])
 
     def _values(self, given: Array) -> Any:
         """Return values as one flat array of the indices' shape."""
@@ -193,7 +197,7 @@ class Chosen:
             ) from None
         return flat if its is _libraries.HOST else its.contiguous(flat, its.dtype(flat))
 
-    def _places(self, copy: Sequence[int] = ()) -> Iterator[tuple[slice, Any, Array]]:
+    def _chunks(self, copy: Sequence[int] = ()) -> Iterator[tuple[slice, Any, Array]]:
         """Yield chunks: their place in the flat result, the PEs, and the elements' numbers in the PEs' blocks.
 
         `copy` is the place in the grid of the copies that are meant, by default this PE's.
@@ -201,18 +205,20 @@ class Chosen:
         its, size = self._array._layout, math.prod(self._shape)
         library = self._array._library
         keys = [library.broadcast(index, self._shape).reshape(-1) for index in self._key]
-        rooms, places = its.block_shape, copy or its.coordinates(self._array._me)
+        rooms, positions = its.block_shape, copy or its.coordinates(self._array._me)
         is_whole = library.on_gpu or (len(keys) == 1 and its.axes[0].parts == 1)  # nothing is converted
         chunk = max(size, 1) if is_whole else CHUNK
         for start in range(0, size, chunk):
-            place = slice(start, start + chunk)
+            chunk_slice = slice(start, start + chunk)
             pes: Any = 0
             numbers: Any = 0
-            for axis, index, (low, _), room, at in zip(its.axes, keys, its.halo, rooms, places, strict=True):
-                part, local = (at, index[place]) if axis.has_copies else split(axis, index[place])
+            for axis, index, (low, _), room, at in zip(
+                its.axes, keys, its.halo, rooms, positions, strict=True
+            ):
+                part, local = (at, index[chunk_slice]) if axis.has_copies else split(axis, index[chunk_slice])
                 pes = pes * axis.parts + part
                 numbers = numbers * room + (local + low if low else local)
-            yield place, pes, numbers
+            yield chunk_slice, pes, numbers
 
 
 def split(axis: Axis, index: Array) -> tuple[Any, Array]:

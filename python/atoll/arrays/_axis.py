@@ -32,7 +32,7 @@ class Segment:
     """A part's share of a range: `local` in the part, `place` in the range itself."""
 
     local: Range
-    place: Range
+    target: Range
 
 
 @dataclass(frozen=True)

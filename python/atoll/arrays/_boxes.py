@@ -143,9 +143,9 @@ class Boxes(Parts):
     def _read(self, box: Box, target: Array) -> None:
         for piece in self._layout.pieces(box, self._me):
             if piece.pe == self._me:
-                target[piece.place] = self._block[piece.local]
+                target[piece.target] = self._block[piece.local]
             else:
-                self._library.get(target[piece.place], self._raw[piece.local], piece.pe, team=self._team)
+                self._library.get(target[piece.target], self._raw[piece.local], piece.pe, team=self._team)
 
     def _on_host(self, box: Any) -> Array:
         """Return a box as NumPy's array, as `get` does on hosts, without a copy on the GPU."""
@@ -155,7 +155,7 @@ class Boxes(Parts):
         target = np.empty(wanted.shape, self.dtype)
         self._library.finish()  # the calls have no array of the library
         for piece in self._layout.pieces(wanted, self._me):
-            self._library.get(target[piece.place], self._raw[piece.local], piece.pe, team=self._team)
+            self._library.get(target[piece.target], self._raw[piece.local], piece.pe, team=self._team)
         return np.flip(target, wanted.reversed).reshape(wanted.visible)
 
     def _put(self, box: Any, value: Any) -> None:
@@ -183,7 +183,7 @@ class Boxes(Parts):
         """Write a box. A GPU may still write when this returns; a barrier of this package waits for it."""
         its = self._library
         for piece in self._layout.pieces(box):
-            values = given[piece.place]
+            values = given[piece.target]
             if values.nbytes >= STREAMED and its is _libraries.HOST and values.dtype == self.dtype:
                 atoll.put(self._raw[piece.local], values, piece.pe, team=self._team)
                 continue
@@ -278,7 +278,7 @@ class Boxes(Parts):
             )
         whole = array[tuple(None if axis in wanted.dropped else slice(None) for axis in range(self.ndim))]
         for piece in self._layout.pieces(wanted, near):
-            yield self._raw[piece.local], its.raw(whole[piece.place]), piece.pe
+            yield self._raw[piece.local], its.raw(whole[piece.target]), piece.pe
 
     def _forward(self, box: Any, call: str) -> Box:
         wanted = self._layout.box(box)

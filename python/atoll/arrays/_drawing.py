@@ -53,11 +53,11 @@ def cells(a: DistArray, shown: tuple[int, ...]) -> list[Cell]:
     found = []
     for top, bottom, row in rows:
         for left, right, column in runs(a._layout.axes[shown[-1]]):
-            place = [int(axis.owner(axis.length // 2)) for axis in a._layout.axes]
+            position = [int(axis.owner(axis.length // 2)) for axis in a._layout.axes]
             if len(shown) == 2:
-                place[shown[0]] = row
-            place[shown[-1]] = column
-            found.append(Cell(a._layout.pe_at(place), top, bottom, left, right))
+                position[shown[0]] = row
+            position[shown[-1]] = column
+            found.append(Cell(a._layout.pe_at(position), top, bottom, left, right))
     return found
 
 
@@ -76,13 +76,13 @@ def _note(a: DistArray, shown: tuple[int, ...], drawn: list[Cell]) -> str:
 
 def in_html(a: DistArray) -> str:
     """Return a table of an array's properties, and its owners as a picture."""
-    part, place = " x ".join(map(str, a.local.shape)), a._layout.ranges_text(a._me)
+    part, position = " x ".join(map(str, a.local.shape)), a._layout.ranges_text(a._me)
     rows = {
         "shape": " x ".join(map(str, a.shape)),
         "dtype": str(a.dtype),
         "distribution": f"{a._layout.kinds} on a grid of {' x '.join(map(str, a.grid))}",
         **({"halo": str(a._layout.halo)} if a._layout.has_halo else {}),
-        f"part of PE {a._me}": f"{part} at {place}" if place else part,
+        f"part of PE {a._me}": f"{part} at {position}" if position else part,
         "memory": f"{a._block.nbytes:,} bytes on each PE",
     }
     table = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows.items())
@@ -150,8 +150,8 @@ def plot(a: DistArray, path: Any = None) -> Any:
 def _draw_owners(a: DistArray, shown: tuple[int, ...], picture: Any, rectangle: Any) -> None:
     drawn = cells(a, shown)
     for pe, top, bottom, left, right in drawn:
-        place = (left, top), right - left, bottom - top
-        picture.add_patch(rectangle(*place, facecolor=_colour(pe), edgecolor="#555"))
+        position = (left, top), right - left, bottom - top
+        picture.add_patch(rectangle(*position, facecolor=_colour(pe), edgecolor="#555"))
         if len(drawn) <= 144:
             picture.text((left + right) / 2, (top + bottom) / 2, str(pe), ha="center", va="center")
     picture.set_xlim(0, max(cell.right for cell in drawn))

@@ -168,16 +168,16 @@ class Exchange:
                 continue
             if any(step and width == (0, 0) for step, width in zip(direction, layout.halo, strict=True)):
                 continue  # nothing goes that way, from either side
-            place = []
+            position = []
             for step, at, axis, kind in zip(direction, mine, layout.axes, self._kinds, strict=True):
                 to = at + step
                 if kind == "periodic":
                     to %= axis.parts
                 if not 0 <= to < axis.parts:
                     break
-                place.append(to)
+                position.append(to)
             else:
-                pe = layout.pe_at(place)
+                pe = layout.pe_at(position)
                 source, target = self._rim(direction, layout.extents(pe))
                 opposite = 3 ** len(mine) - 1 - number
                 found.append(Neighbour(pe, number, opposite, self._block[source], self._block[target]))

@@ -27,7 +27,7 @@ class Piece:
 
     pe: int
     local: tuple[slice, ...]
-    place: tuple[slice, ...]
+    target: tuple[slice, ...]
 
 
 @dataclass(slots=True)
@@ -132,17 +132,17 @@ class Layout:
 
     def coordinates(self, pe: int) -> tuple[int, ...]:
         """Return a PE's place in the grid."""
-        places = []
+        positions = []
         for parts in reversed(self.grid):
-            pe, place = divmod(pe, parts)
-            places.append(place)
-        return tuple(reversed(places))
+            pe, position = divmod(pe, parts)
+            positions.append(position)
+        return tuple(reversed(positions))
 
     def pe_at(self, coordinates: Sequence[int]) -> int:
         """Return the PE at a place in the grid."""
         pe = 0
-        for place, parts in zip(coordinates, self.grid, strict=True):
-            pe = pe * parts + place
+        for position, parts in zip(coordinates, self.grid, strict=True):
+            pe = pe * parts + position
         return pe
 
     def extents(self, pe: int) -> tuple[int, ...]:
@@ -206,13 +206,13 @@ class Layout:
             If an integer is out of range, there are too many indices, or an index is of another kind.
         """
         keys = list(key) if isinstance(key, tuple) else [key]
-        places = [i for i, k in enumerate(keys) if k is Ellipsis]  # `in` would compare arrays
-        if len(places) > 1:
+        positions = [i for i, k in enumerate(keys) if k is Ellipsis]  # `in` would compare arrays
+        if len(positions) > 1:
             raise IndexError("an index has at most one '...'.")
-        if not places:
-            places = [len(keys)]
+        if not positions:
+            positions = [len(keys)]
             keys.append(Ellipsis)
-        (at,) = places
+        (at,) = positions
         missing = len(self.axes) - (len(keys) - 1)
         if missing < 0:
             raise IndexError(f"{len(keys) - 1} indices for an array of {len(self.axes)} axes.")
@@ -239,24 +239,24 @@ class Layout:
     def pieces(self, box: Box, near: int | None = None) -> Iterator[Piece]:
         """Yield the pieces of a box, PE after PE. Of elements with copies it yields all, or one: the nearest to a PE."""
         by_axis = []
-        places = self.coordinates(near or 0)
-        for axis, wanted, (low, _), at in zip(self.axes, box.ranges, self.halo, places, strict=True):
+        positions = self.coordinates(near or 0)
+        for axis, wanted, (low, _), at in zip(self.axes, box.ranges, self.halo, positions, strict=True):
             found = [
-                (part, _shifted(segment.local, low), segment.place.slice)
+                (part, _shifted(segment.local, low), segment.target.slice)
                 for part in ((at,) if near is not None and axis.has_copies else range(axis.parts))
                 for segment in axis.segments(part, wanted)
             ]
             by_axis.append(found)
         for choice in itertools.product(*by_axis):
-            parts, local, place = zip(*choice, strict=True)
-            yield Piece(self.pe_at(parts), local, place)
+            parts, local, target = zip(*choice, strict=True)
+            yield Piece(self.pe_at(parts), local, target)
 
     def owned(self, pe: int) -> Iterator[tuple[tuple[slice, ...], Box]]:
         """Yield the boxes that a PE owns, each with its place in the PE's block. Of copies it owns a share."""
         by_axis = [axis.owned(part) for axis, part in zip(self.axes, self.coordinates(pe), strict=True)]
         for choice in itertools.product(*by_axis):
             local = tuple(_shifted(s.local, low) for s, (low, _) in zip(choice, self.halo, strict=True))
-            yield local, Box(tuple(segment.place for segment in choice))
+            yield local, Box(tuple(segment.target for segment in choice))
 
 
 def _shifted(given: Range, by: int) -> slice:

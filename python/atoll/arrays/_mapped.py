@@ -39,11 +39,11 @@ def read(
     own = [_index(made, axis) for axis in range(made.ndim)]
     has_lists = any(not isinstance(each, slice) for each in own)
     for rows in _panels(made, panel_bytes):
-        places = [_part_of(own[0], rows), *own[1:]]
+        indices = [_part_of(own[0], rows), *own[1:]]
         if has_lists:
-            local[rows] = whole[np.ix_(*map(_as_list, places))]
+            local[rows] = whole[np.ix_(*map(_as_list, indices))]
         else:
-            local[rows] = whole[tuple(places)]
+            local[rows] = whole[tuple(indices)]
         step()
 
 

@@ -14,9 +14,9 @@ import atoll
 from .._job import program_line
 from . import _libraries
 from ._teams import _dropped
-from ._teams._room import Place, Span, at_place, memory_of
-from ._teams._room import free as free_span
-from ._teams._room import take as take_span
+from ._teams._regions import Offset, Span, array_at, memory_of
+from ._teams._regions import free as free_span
+from ._teams._regions import take as take_span
 
 Array = np.ndarray[Any, Any]
 
@@ -69,8 +69,8 @@ class Allocation:
             return self.block
         if self.span is None:
             return self.library.view(atoll.peer(self.raw, pe, team=self.team))
-        room = atoll.peer(self._owner, pe, team=self.team)
-        return self.library.view(at_place(self.span.place, self.raw.shape, self.raw.dtype, room))
+        region = atoll.peer(self._owner, pe, team=self.team)
+        return self.library.view(array_at(self.span.offset, self.raw.shape, self.raw.dtype, region))
 
 
 def allocate(
@@ -124,9 +124,9 @@ class Memory:
         return self._its.exists
 
     @property
-    def place(self) -> Place | None:
+    def offset(self) -> Offset | None:
         """The place of the blocks in the rooms of a team; None if all PEs have blocks."""
-        return None if self._its.span is None else self._its.span.place
+        return None if self._its.span is None else self._its.span.offset
 
     @property
     def block(self) -> Any:

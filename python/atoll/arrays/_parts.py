@@ -150,8 +150,8 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         box = self._layout.box(key)
         if len(key) != self.ndim or len(box.dropped) != self.ndim:
             raise IndexError(f"owner({index}): expected one integer for each of the {self.ndim} axes.")
-        places = [int(axis.owner(r.start)) for axis, r in zip(self._layout.axes, box.ranges, strict=True)]
-        return self._layout.pe_at(places)
+        owners = [int(axis.owner(r.start)) for axis, r in zip(self._layout.axes, box.ranges, strict=True)]
+        return self._layout.pe_at(owners)
 
     def bounds(self, pe: int | None = None) -> tuple[tuple[int, int], ...]:
         """Return the global indices of a PE's part as (start, stop) for each axis; of this PE by default.

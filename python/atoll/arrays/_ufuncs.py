@@ -250,10 +250,10 @@ def part_of(value: Any, its: Layout, where: _libraries.Library = _libraries.HOST
             f"an array of shape {shape} does not broadcast to {its.shape}, the shape of the distributed one."
         )
     me = _current.my_pe()
-    places = its.coordinates(me)
+    positions = its.coordinates(me)
     for number, n in enumerate(shape):
         if n > 1:
-            axis, part = its.axes[missing + number], places[missing + number]
+            axis, part = its.axes[missing + number], positions[missing + number]
             given = given[(slice(None),) * number + (_indices(axis, part, source),)]
     # A view that repeats elements: an axis of length 1 takes no more memory.
     return where.broadcast(where.array(given), its.extents(me))

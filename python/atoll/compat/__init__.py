@@ -52,9 +52,9 @@ def install(*names: str) -> None:
             raise ValueError(f"atoll.compat has no package {name!r}; it has: {', '.join(sorted(PACKAGES))}.")
         there = sys.modules.get(name)
         if there is not None and not isinstance(getattr(there.__spec__, "loader", None), _Loader):
-            place = getattr(there, "__file__", None) or "this process"
+            source = getattr(there, "__file__", None) or "this process"
             raise RuntimeError(
-                f"{name} itself is already imported, from {place}; call atoll.compat.install({name!r}) before the "
+                f"{name} itself is already imported, from {source}; call atoll.compat.install({name!r}) before the "
                 f"program imports it, or start the program by python -m atoll.compat {name} program.py."
             )
     _FINDER.names.update(dict.fromkeys(names))

@@ -65,7 +65,7 @@ class Move:
         ranges[self.axis] = max(start, slab[0]), min(stop, slab[1])
         return tuple(ranges) if all(first < end for first, end in ranges) else None
 
-    def place(self, layout: Layout, ranges: Sequence[tuple[int, int]]) -> tuple[slice, ...]:
+    def slices(self, layout: Layout, ranges: Sequence[tuple[int, int]]) -> tuple[slice, ...]:
         """Return the place of ranges in this PE's part."""
         mine = layout.ranges(_current.my_pe())
         return tuple(
@@ -208,10 +208,10 @@ def _turn(turn: Turn, part: Array, is_own: bool, arriving: Move | None, leaving:
         ]:
             assert arriving is not None
             arriving.wait(awaited, waits.pop(awaited))
-        place = list(leaving.place(turn.after, ranges))
+        slices = list(leaving.slices(turn.after, ranges))
         if last is not None:
-            place[last.axis] = slice(None)  # its length may change
-        piece = part[tuple(place)]
+            slices[last.axis] = slice(None)  # its length may change
+        piece = part[tuple(slices)]
         leaving.put(number, ranges, piece if last is None else last.apply(piece, last.axis, is_own))
     return part
 
@@ -222,7 +222,7 @@ def _receive(arriving: Move, turn: Turn, part: Array, work: list[Work], waits: d
     for number, ranges in waits.items():
         arriving.wait(number, ranges)
         if first is not None:
-            slab = part[arriving.place(turn.before, ranges)]
+            slab = part[arriving.slices(turn.before, ranges)]
             found = first.apply(slab, first.axis, True)
             if not np.may_share_memory(found, slab):
                 slab[...] = found

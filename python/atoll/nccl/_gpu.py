@@ -129,16 +129,16 @@ def _pieces(line: DeviceLine) -> Iterator[tuple[Any, Any, slice]]:
 
 def _read(line: DeviceLine, stream: int) -> Line:
     copy = _empty(line)
-    for part, there, place in _pieces(line):
+    for part, there, extent in _pieces(line):
         _atoll.put(part, there, _atoll.my_pe(), stream=stream)
         _atoll.check_kernels(stream=stream)
-        copy.array.view(np.uint8)[place] = part.numpy()
+        copy.array.view(np.uint8)[extent] = part.numpy()
     return copy
 
 
 def _write(line: DeviceLine, copy: Line, stream: int) -> None:
-    for part, there, place in _pieces(line):
-        part[...] = copy.array.view(np.uint8)[place]
+    for part, there, extent in _pieces(line):
+        part[...] = copy.array.view(np.uint8)[extent]
         _atoll.get(there, part, _atoll.my_pe(), stream=stream)
         _atoll.check_kernels(stream=stream)
 

@@ -103,8 +103,8 @@ class RegisteredWindowHandle(CommResource):
         state.engine.all_gather(
             seen.reshape(-1), np.array([-1 if offset is None else offset, self._size], np.int64)
         )
-        self.places = [(int(first), int(size)) for first, size in seen]
-        missing = [rank for rank, (first, _) in enumerate(self.places) if first < 0]
+        self.extents = [(int(first), int(size)) for first, size in seen]
+        missing = [rank for rank, (first, _) in enumerate(self.extents) if first < 0]
         if missing:
             raise NcclInvalid(
                 f"nccl.core: register_window: the buffer of rank {missing[0]} cannot be reached by other PEs; allocate windows by "
@@ -137,7 +137,7 @@ class RegisteredWindowHandle(CommResource):
 
     def _at(self, peer: int, first: int, nbytes: int, operation: str) -> Any:
         """Return the bytes of a rank's window as an array of this PE for Atoll's calls. Raises NcclInvalid."""
-        place, size = self.places[peer]
+        start, size = self.extents[peer]
         if first < 0 or first + nbytes > size:
             raise NcclInvalid(
                 f"nccl.core: {operation}: bytes {first} to {first + nbytes} are outside rank {peer}'s window of {size} bytes; pass a "
@@ -145,7 +145,7 @@ class RegisteredWindowHandle(CommResource):
             )
         if self._memory is not None:
             return Shown(self._address + first, nbytes, np.dtype(np.uint8), self._memory)
-        return world().memory[place + first : place + first + nbytes]
+        return world().memory[start + first : start + first + nbytes]
 
     def get_peer_device_pointer(self, peer: int, offset: int = 0) -> int | None:
         """Return the address by which this PE loads and stores in a rank's window; None if it cannot reach it.
@@ -170,7 +170,7 @@ class RegisteredWindowHandle(CommResource):
             return None
         if self._memory is not None:
             return address_of(_atoll.peer(self._memory, pe)) + offset
-        return address_of(_atoll.peer(here.memory, pe)) + self.places[peer][0] + offset
+        return address_of(_atoll.peer(here.memory, pe)) + self.extents[peer][0] + offset
 
     def get_lsa_device_pointer(self, lsa_rank: int, offset: int = 0) -> int:
         """Return the address by which this PE loads and stores in the window of a rank of team_lsa.

@@ -127,7 +127,7 @@ def _communicator(method: str, given: Any) -> Any:
     return None if comm.Get_size() == 1 and _atoll._launched() else comm
 
 
-class _Place(ctypes.Structure):
+class _SymbolInfo(ctypes.Structure):
     """The answer of dladdr about an address."""
 
     _fields_ = (
@@ -145,12 +145,12 @@ def _refuse_real_library() -> None:
         function = process.nvshmem_n_pes
     except AttributeError:
         return
-    place = _Place()
-    process.dladdr.argtypes = [ctypes.c_void_p, ctypes.POINTER(_Place)]
-    process.dladdr(ctypes.cast(function, ctypes.c_void_p), ctypes.byref(place))
-    file = (place.file or b"a file without a name").decode()
+    symbol = _SymbolInfo()
+    process.dladdr.argtypes = [ctypes.c_void_p, ctypes.POINTER(_SymbolInfo)]
+    process.dladdr(ctypes.cast(function, ctypes.c_void_p), ctypes.byref(symbol))
+    file = (symbol.file or b"a file without a name").decode()
     with contextlib.suppress(OSError):  # a program's own file cannot be loaded
-        if place.file and hasattr(ctypes.CDLL(file), "atoll_nvshmem_init_attr"):  # Atoll's own
+        if symbol.file and hasattr(ctypes.CDLL(file), "atoll_nvshmem_init_attr"):  # Atoll's own
             return
     raise NvshmemError(
         f"nvshmem.core.init: another library with NVSHMEM's names is loaded in this process: {file}. Start the program "

@@ -57,11 +57,11 @@ class Entries:
         self._sends: list[tuple[int, slice, Array]] = []
         # PEs begin with different ones, so that they do not write to one at the same time.
         for pe in [(me + distance) % n for distance in range(1, n)]:
-            place = slice(int(starts[pe, me]), int(starts[pe, me] + counts[pe, me]))
+            extent = slice(int(starts[pe, me]), int(starts[pe, me] + counts[pe, me]))
             if counts[pe, me]:
                 numbers_there = np.empty(int(counts[pe, me]), np.int64)
-                atoll.get(numbers_there, wanted.raw[place], pe, team=team)
-                self._sends.append((pe, place, numbers_there))
+                atoll.get(numbers_there, wanted.raw[extent], pe, team=team)
+                self._sends.append((pe, extent, numbers_there))
         self._words = signals(team, n)
         self._rooms: dict[np.dtype[Any], tuple[Allocation, dict[int, Array | None]]] = {}
         self._calls = 0
@@ -84,15 +84,15 @@ class Entries:
         self._calls += 1  # once there is a room: a call for which none is left sends no signal
         room, views = self._rooms[x.dtype]
         local, self._kept = x.local, []
-        for pe, place, numbers in self._sends:
+        for pe, extent, numbers in self._sends:
             if pe not in views:
                 views[pe] = _mapped(room, pe)
             there = views[pe]
             if there is not None:
-                np.take(local, numbers, out=there[place], mode="clip")  # no copy, unlike "raise"
+                np.take(local, numbers, out=there[extent], mode="clip")  # no copy, unlike "raise"
             else:
                 self._kept.append(local[numbers])
-                atoll.put_nbi(room.raw[place], self._kept[-1], pe, team=self._team)
+                atoll.put_nbi(room.raw[extent], self._kept[-1], pe, team=self._team)
         atoll.fence()
         for pe, _, _ in self._sends:
             # The number of the call: what a call that failed left out does not make a later one wait.

@@ -41,7 +41,7 @@ class Frontier:
         self._ends = np.searchsorted(graph._parts, np.arange(n + 1))  # far columns are sorted by PE
         self._team = team = _current.team()
         counts = np.asarray(atoll.fcollect(np.diff(self._ends), team=team)).reshape(n, n)  # from, to
-        self._places = (
+        self._offsets = (
             np.cumsum(counts, axis=0)[me] - counts[me]
         )  # starts of this PE's entries in the others' inboxes
         self._starts = (
@@ -87,7 +87,7 @@ class Frontier:
         cuts = np.searchsorted(numbers, self._ends)
         for pe in np.flatnonzero(np.diff(cuts)):
             share = entries[cuts[pe] : cuts[pe + 1]]
-            start = int(self._places[pe] + self._sent[pe])
+            start = int(self._offsets[pe] + self._sent[pe])
             atoll.put(self._inbox[start : start + len(share)], share, int(pe), team=self._team)
             self._sent[pe] += len(share)
             me = _current.my_pe()

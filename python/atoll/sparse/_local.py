@@ -79,8 +79,8 @@ class Rows:
         filled = np.flatnonzero(np.diff(self._indptr))
         if len(filled):
             least = np.minimum.reduceat(x[self._indices], self._indptr[filled])
-            places = np.arange(len(found))[rows][filled]
-            found[places] = np.minimum(found[places], least)
+            targets = np.arange(len(found))[rows][filled]
+            found[targets] = np.minimum(found[targets], least)
 
     def times_into(self, x: Array, out: Array) -> None:
         """Write the product with a vector; both are without gaps, and share no memory."""

@@ -104,7 +104,7 @@ class SparseMatrix(Arithmetic, _current.OverTeam):
         if to is its:
             return
         require(to, self.dtype, self._most, self.shape[1])
-        if not to.has_place():
+        if not to.has_device():
             DistArray(self._team.n_pes(), np.uint8, device=to.device, xp=to.name)
         self._own, self._far = rows_on(to, self._own), rows_on(to, self._far)
         self._far_rows, self._parts, self._numbers = (

@@ -17,7 +17,7 @@ import tempfile
 
 import atoll
 import numpy as np
-from atoll.arrays._teams import _room
+from atoll.arrays._teams import _regions
 
 
 def value_of(name):
@@ -81,4 +81,4 @@ if atoll.my_pe() == 0:
 assert runner.failures == 0
 print("examples:", runner.tries)
 atoll.finalize()
-_room._rooms_now()  # the memory of arrays.reserve would remain until the next job reserves some
+_regions.current_regions()  # the memory of arrays.reserve would remain until the next job reserves some

@@ -72,12 +72,12 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
         raise atoll.ShapeMismatch(
             f"vecdot: shapes {a.shape} and {b.shape}, axis {axis}; vectors of different lengths."
         )
-    place = first - a.ndim
-    if place != second - b.ndim:
+    axis = first - a.ndim
+    if axis != second - b.ndim:
         a, b = (_with_last(x, at) for x, at in ((a, first), (b, second)))
-        place = -1
+        axis = -1
     products = np.multiply(np.conj(a) if a.dtype.kind == "c" else a, b)
-    return products.sum(axis=place, dtype=products.dtype)
+    return products.sum(axis=axis, dtype=products.dtype)
 
 
 def _with_last(x: Any, axis: int) -> Any:

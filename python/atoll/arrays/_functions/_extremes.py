@@ -50,7 +50,7 @@ def _bound(dtype: np.dtype[Any], which: str) -> Any:
     return limits.max if which == "min" else limits.min
 
 
-def place(array: DistArray, axis: int | None, keepdims: bool, smallest: bool) -> Any:
+def extreme_index(array: DistArray, axis: int | None, keepdims: bool, smallest: bool) -> Any:
     require_order(array, "argmin" if smallest else "argmax")
     if axis is not None and not is_one(axis):
         name = "argmin" if smallest else "argmax"

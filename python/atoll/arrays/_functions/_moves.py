@@ -179,10 +179,10 @@ def _rearranged(a: DistArray, targets: Callable[[int, Range], Iterator[tuple[sli
         values = a._block[local]
         choices = [list(targets(number, own)) for number, own in enumerate(box.ranges)]
         for choice in itertools.product(*choices):
-            part, places = zip(*choice, strict=True)
+            part, target_ranges = zip(*choice, strict=True)
             backwards = [axis for axis, its in enumerate(part) if its.step == -1]
             straight = tuple(slice(None) if its.step == -1 else its for its in part)
-            made._write(Box(tuple(places)), made._library.flip(values[straight], backwards))
+            made._write(Box(tuple(target_ranges)), made._library.flip(values[straight], backwards))
     _current.barrier()
     return made
 

@@ -116,10 +116,10 @@ def take_along_axis(arr: DistArray, indices: Any, axis: int | None = -1) -> Dist
             f"take_along_axis: indices of shape {indices.shape} for an array of {arr.shape} along axis {number}."
         )
     made = DistArray._of(indices._layout.without_halo(), arr.dtype, zero=False)
-    places = list(indices._layout.mesh(_current.my_pe()))
+    indices = list(indices._layout.mesh(_current.my_pe()))
     problem = ""
     try:
-        places[number] = _checked("take_along_axis", indices.local, arr.shape[number])
+        indices[number] = _checked("take_along_axis", indices.local, arr.shape[number])
     except (IndexError, TypeError) as error:
         problem = str(error)
     for each in gathered(problem):
@@ -127,7 +127,7 @@ def take_along_axis(arr: DistArray, indices: Any, axis: int | None = -1) -> Dist
             raise IndexError(each)
     _current.barrier()
     if indices.local.size:
-        made.local[...] = arr.at[tuple(places)].get()
+        made.local[...] = arr.at[tuple(indices)].get()
     _current.barrier()
     return made
 
@@ -178,8 +178,8 @@ def pad(array: DistArray, pad_width: Any, mode: str = "constant", constant_value
     if mode == "constant":
         own_part = made.local
         for number, (low, _) in enumerate(widths):
-            places = made.global_indices(number)
-            outside = np.flatnonzero((places < low) | (places >= low + array.shape[number]))
+            indices = made.global_indices(number)
+            outside = np.flatnonzero((indices < low) | (indices >= low + array.shape[number]))
             own_part[(slice(None),) * number + (outside,)] = constant_values
         _current.barrier()
     return made
@@ -255,8 +255,8 @@ def unstack(x: DistArray, /, *, axis: int = 0) -> tuple[DistArray, ...]:
     if x.ndim == 1:
         raise ValueError("unstack: an array of one axis has numbers, not arrays; use a.to_numpy().")
     found = []
-    for place in range(x.shape[number]):
-        one = picked(x, [np.array([place]) if i == number else own for i, own in enumerate(_all(x))])
+    for index in range(x.shape[number]):
+        one = picked(x, [np.array([index]) if i == number else own for i, own in enumerate(_all(x))])
         found.append(squeeze(one, number))
     return tuple(found)
 

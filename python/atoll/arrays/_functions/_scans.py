@@ -66,12 +66,12 @@ def _before(its: Layout, number: int, ufunc: np.ufunc, made: DistArray) -> Any:
     if part.shape[number]:
         totals.local[...] = part[(slice(None),) * number + (slice(-1, None),)]
     _current.barrier()
-    place = list(its.coordinates(_current.my_pe()))
-    here = place[number]
+    position = list(its.coordinates(_current.my_pe()))
+    here = position[number]
     found: Any = None
     for earlier in range(here):
-        place[number] = earlier
-        one = totals._copy_of(its.pe_at(place), totals._layout.interior(_current.my_pe()), None)
+        position[number] = earlier
+        one = totals._copy_of(its.pe_at(position), totals._layout.interior(_current.my_pe()), None)
         found = one if found is None else made._library.apply(ufunc, [found, one], None, {})
     _current.barrier()
     return found
@@ -93,8 +93,8 @@ def argextreme(a: DistArray, axis: int, keepdims: bool, smallest: bool) -> Any:
     elif its is not _libraries.HOST:
         there = part_of(wanted, a._layout, its)
         along = its.array(a.global_indices(number).reshape([-1 if i == number else 1 for i in range(a.ndim)]))
-        places = its.chosen((local == there) | (local != local), along, a.shape[number])
-        found = its.reduced(np.minimum, places, (number,))
+        positions = its.chosen((local == there) | (local != local), along, a.shape[number])
+        found = its.reduced(np.minimum, positions, (number,))
     else:
         extreme = part_of(wanted, a._layout)
         is_first = (local == extreme) | (local != local)

@@ -39,8 +39,8 @@ def quantile(a: DistArray, q: Any, axis: int | None = None, *, keepdims: bool = 
     if not length:
         raise ValueError("quantile: the axis has no elements.")
 
-    def row(place: int) -> Array:
-        return np.array(ordered[(*(slice(None),) * number, place)])
+    def row(index: int) -> Array:
+        return np.array(ordered[(*(slice(None),) * number, index)])
 
     last, found = row(length - 1), []
     for each in wanted.reshape(-1):
@@ -275,8 +275,8 @@ def unique_all(x: DistArray, /, *, equal_nan: bool = False) -> UniqueAll:
     starts = np.cumsum(counts) - counts
     _current.barrier()
     indices = type(x)._from_part(starts._layout, order.at[starts.local].get())
-    places = type(x)._from_part(order._layout.without_halo(), order.global_indices(0))
-    number = searchsorted(starts, places, "right")  # the values' groups follow each other in the order
+    indices = type(x)._from_part(order._layout.without_halo(), order.global_indices(0))
+    number = searchsorted(starts, indices, "right")  # the values' groups follow each other in the order
     inverse = type(x)(flat.size, np.int64)
     _current.barrier()
     inverse.at[order.local].set(number.local - 1)

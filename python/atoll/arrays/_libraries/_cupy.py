@@ -50,7 +50,7 @@ class CuPy(Library):
         self._use(made.device)
         return made
 
-    def has_place(self) -> bool:
+    def has_device(self) -> bool:
         return not self.on_gpu or self._number is not None
 
     def require_number(self, number: str, call: str) -> None:

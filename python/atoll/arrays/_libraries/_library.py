@@ -49,7 +49,7 @@ class Library:
         """Return a raw symmetric array. Collective over all PEs."""
         return (atoll.zeros if zero else atoll.empty)(shape, dtype)
 
-    def has_place(self) -> bool:
+    def has_device(self) -> bool:
         """Return whether arrays of the library are made where this PE's parts lie. On GPUs its first part decides it."""
         return True
 
@@ -242,9 +242,9 @@ class Library:
         """Return a vector's distinct values, sorted, and the sum of each one's weights, by default its count."""
         if weights is None:
             return np.unique(x, return_counts=True, equal_nan=equal_nan)
-        values, place = np.unique(x, return_inverse=True, equal_nan=equal_nan)
+        values, inverse = np.unique(x, return_inverse=True, equal_nan=equal_nan)
         counts = np.zeros(len(values), np.int64)
-        np.add.at(counts, place, weights)
+        np.add.at(counts, inverse, weights)
         return values, counts
 
     def histogram(self, x: Array, bins: Any, edges: Array, range: Any) -> np.ndarray[Any, Any]:

@@ -29,7 +29,7 @@ class Torch(CuPy):
         self.xp = need("xp='torch'", "torch", atoll.Unsupported)
         self.on_gpu = device != "cpu"
         self.text = "on GPUs (PyTorch)" if self.on_gpu else "tensors of PyTorch"
-        self._place = self.xp.device("cpu")
+        self._device = self.xp.device("cpu")
         self._number = None
         self._asked = None
         self._dtypes: dict[Any, Any] = {}
@@ -41,14 +41,14 @@ class Torch(CuPy):
 
     def _use(self, number: int) -> None:
         self._take(number)
-        self._place = self.xp.device("cuda", number)
-        self.xp.cuda.set_device(self._place)
+        self._device = self.xp.device("cuda", number)
+        self.xp.cuda.set_device(self._device)
 
     def held(self, holder: Any, raw: Array) -> Array:
         if not self.on_gpu:
             return self.xp.from_numpy(np.asarray(holder))
         self._use(raw.device)
-        return self.xp.as_tensor(holder, device=self._place)
+        return self.xp.as_tensor(holder, device=self._device)
 
     def signals(self, n: int) -> Array:
         return atoll.signal(n, device=self.device, xp=self.xp) if self.on_gpu else atoll.signal(n)
@@ -75,20 +75,20 @@ class Torch(CuPy):
         return getattr(self.xp, np.dtype(dtype).name)
 
     def empty(self, shape: Any, dtype: Any) -> Array:
-        return self.xp.empty(tuple(shape), dtype=self._torch_dtype(dtype), device=self._place)
+        return self.xp.empty(tuple(shape), dtype=self._torch_dtype(dtype), device=self._device)
 
     def array(self, value: Any) -> Array:
         if isinstance(value, self.xp.Tensor):
-            is_there = value.device == self._place and not value.requires_grad
-            return value if is_there else value.detach().to(self._place)
+            is_there = value.device == self._device and not value.requires_grad
+            return value if is_there else value.detach().to(self._device)
         if isinstance(value, atoll.DeviceArray):
             return value.torch()
         if hasattr(value, "__cuda_array_interface__"):
-            return self.xp.from_dlpack(value).to(self._place)
+            return self.xp.from_dlpack(value).to(self._device)
         given = np.asarray(value)
         if not (given.flags.c_contiguous and given.flags.writeable):
             given = given.copy()
-        return self.xp.from_numpy(given).to(self._place)
+        return self.xp.from_numpy(given).to(self._device)
 
     def dtype(self, x: Array) -> np.dtype[Any]:
         its = x.dtype
@@ -121,7 +121,7 @@ class Torch(CuPy):
         return bool(x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr())
 
     def arange(self, start: int, stop: int, step: int) -> Array:
-        return self.xp.arange(start, stop, step, dtype=self.xp.int64, device=self._place)
+        return self.xp.arange(start, stop, step, dtype=self.xp.int64, device=self._device)
 
     def as_bytes(self, x: Array) -> Array:
         return x.view(self.xp.uint8)
@@ -203,9 +203,9 @@ class Torch(CuPy):
             return contextlib.nullcontext()
         if isinstance(stream, int):  # for the handle 0 ExternalStream would make another stream
             stream = (
-                cuda.ExternalStream(stream, device=self._place)
+                cuda.ExternalStream(stream, device=self._device)
                 if stream
-                else cuda.default_stream(self._place)
+                else cuda.default_stream(self._device)
             )
         found: contextlib.AbstractContextManager[Any] = cuda.stream(stream)
         return found

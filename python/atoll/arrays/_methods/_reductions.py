@@ -10,7 +10,7 @@ import atoll
 
 from .._compared import collective
 from .._functions._combined import Axes, axes_of, by_ufunc
-from .._functions._extremes import extreme, place
+from .._functions._extremes import extreme, extreme_index
 from .._functions._moments import mean, variance
 from .._updates._exact import reproducible_sum
 
@@ -336,7 +336,7 @@ class Reductions:
         DtypeMismatch, TypeError
             If the elements are no numbers, or complex ones.
         """
-        return _there(self, place(_this(self), axis, keepdims, smallest=True))
+        return _there(self, extreme_index(_this(self), axis, keepdims, smallest=True))
 
     @collective(on_gpus=True)
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
@@ -363,7 +363,7 @@ class Reductions:
         DtypeMismatch, TypeError
             If the elements are no numbers, or complex ones.
         """
-        return _there(self, place(_this(self), axis, keepdims, smallest=False))
+        return _there(self, extreme_index(_this(self), axis, keepdims, smallest=False))
 
 
 def _this(array: Reductions) -> DistArray:

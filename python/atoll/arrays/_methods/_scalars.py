@@ -44,21 +44,21 @@ class Scalars:
             If it is not one element of the array.
         """
         array = _this(self)
-        place: Any = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
-        if not place:
+        position: Any = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
+        if not position:
             if array.size != 1:
                 raise ValueError(
                     f"a.item(): the array has {array.size} elements; give the index of one, or use a.to_numpy()."
                 )
-            place = (0,) * array.ndim
-        elif len(place) == 1 and array.ndim > 1:
-            number = int(place[0])
+            position = (0,) * array.ndim
+        elif len(position) == 1 and array.ndim > 1:
+            number = int(position[0])
             if not -array.size <= number < array.size:
                 raise IndexError(f"a.item({number}): the array has {array.size} elements.")
-            place = tuple(int(i) for i in np.unravel_index(number % array.size, array.shape))
-        if len(place) != array.ndim or any(isinstance(i, slice) or i is Ellipsis for i in place):
+            position = tuple(int(i) for i in np.unravel_index(number % array.size, array.shape))
+        if len(position) != array.ndim or any(isinstance(i, slice) or i is Ellipsis for i in position):
             raise IndexError(f"a.item{index}: expected one integer for each of the {array.ndim} axes.")
-        return array[place].item()
+        return array[position].item()
 
     def tolist(self) -> Any:
         """Return the whole array as nested lists on every PE. Collective, as `to_numpy`.

@@ -50,9 +50,9 @@ def from_dtensor(tensor: Any, **distribution: Any) -> DistArray:
                 f"{type(tensor).__name__} is passed; expected a torch.distributed.tensor.DTensor."
             )
         part = np.asarray(tensor.to_local().detach().cpu().resolve_conj())
-        place = tensor.device_mesh.get_coordinate()
+        position = tensor.device_mesh.get_coordinate()
         sizes = tuple(tensor.device_mesh.shape)
-        bounds = _bounds(tuple(tensor.shape), sizes, place or (0,) * len(sizes), tensor.placements)
+        bounds = _bounds(tuple(tensor.shape), sizes, position or (0,) * len(sizes), tensor.placements)
     if difference := first_difference((tuple(tensor.shape), str(tensor.dtype), str(tensor.placements))):
         pe, first, other = difference
         raise ValueError(
@@ -61,8 +61,8 @@ def from_dtensor(tensor: Any, **distribution: Any) -> DistArray:
     made = DistArray(tuple(tensor.shape), part.dtype, **distribution)
     _current.barrier()
     # The first of the PEs that have equal copies puts its own.
-    is_copy = place is None or any(
-        at and p.is_replicate() for at, p in zip(place, tensor.placements, strict=True)
+    is_copy = position is None or any(
+        at and p.is_replicate() for at, p in zip(position, tensor.placements, strict=True)
     )
     with together("from_dtensor()"):
         if not is_copy and part.size:
@@ -113,8 +113,8 @@ def to_dtensor(a: DistArray, mesh: Any = None, placements: Sequence[Any] | None 
             mesh = torch.distributed.init_device_mesh("cuda" if a._library.on_gpu else "cpu", sizes)
             placements = placements or [dtensor.Shard(axis) for axis in divided]
         placements = placements or [dtensor.Shard(axis) for axis in range(len(mesh.shape))]
-        place = mesh.get_coordinate() or (0,) * len(mesh.shape)
-        bounds = _bounds(a.shape, tuple(mesh.shape), tuple(place), placements)
+        position = mesh.get_coordinate() or (0,) * len(mesh.shape)
+        bounds = _bounds(a.shape, tuple(mesh.shape), tuple(position), placements)
     is_own = all(axis.is_contiguous for axis in a._layout.axes) and bounds == a.bounds()
     is_plain = a._library.is_plain(a.local, a.dtype)
     shares = bool(atoll.min_reduce(np.array([is_own and is_plain], int), team=_current.team())[0])
@@ -140,11 +140,11 @@ def _strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _bounds(
-    shape: Sequence[int], sizes: Sequence[int], place: Sequence[int], placements: Sequence[Any]
+    shape: Sequence[int], sizes: Sequence[int], position: Sequence[int], placements: Sequence[Any]
 ) -> Bounds:
     """Return where a rank's part of a DTensor starts and stops along each axis, as `torch.chunk` divides it."""
     found = [(0, n) for n in shape]
-    for parts, at, placement in zip(sizes, place, placements, strict=True):
+    for parts, at, placement in zip(sizes, position, placements, strict=True):
         kind = type(placement).__name__
         if kind == "Replicate":
             continue

@@ -14,7 +14,7 @@ from .._compared import compared
 from .._together import together
 from . import _current
 from ._exchange import gathered
-from ._room import at_place
+from ._regions import array_at
 
 
 def redistribute(
@@ -72,15 +72,15 @@ def _move(
         if team:
             with _current.over(team, _libraries.chosen(device, xp, "redistribute")):
                 made = DistArray(shape, dtype, **distribution)
-    mine = None if made is None else (made._layout, made._memory.place)
+    mine = None if made is None else (made._layout, made._memory.offset)
     its, there = next(each for each in gathered(mine, all_) if each is not None)
     if array is not None:
         # Without an own part this PE addresses the others by the same place in its room.
-        block = made._raw if made is not None else at_place(there, its.block_shape, dtype)
+        block = made._raw if made is not None else array_at(there, its.block_shape, dtype)
         for local, box in array._layout.owned(array._me):
             values = array._block[local]
             for piece in its.pieces(box):
-                given = library.contiguous(values[piece.place], dtype)
+                given = library.contiguous(values[piece.target], dtype)
                 library.put(block[piece.local], given, numbers[piece.pe], team=all_)
         library.finish()
     all_.barrier()

@@ -56,7 +56,7 @@ def accumulate(
     given = fitted("a.accumulate()", converted, wanted, its)
     for piece in array._layout.pieces(wanted):
         numbers = numbers_in(tuple(array._block.shape), piece.local, its).reshape(-1)
-        values = its.contiguous(given[piece.place], array.dtype).reshape(-1)
+        values = its.contiguous(given[piece.target], array.dtype).reshape(-1)
         if op == "sum":
             add_at(array, numbers, values, piece.pe)
         elif op in _BITS:

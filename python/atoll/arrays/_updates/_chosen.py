@@ -63,13 +63,15 @@ def expanded(key: tuple[Any, ...], shape: tuple[int, ...], library: _libraries.L
         If there are more indices than axes.
     """
     keys = list(without_masks(key, shape))
-    places = [i for i, k in enumerate(keys) if k is Ellipsis]
-    if len(places) > 1:
+    positions = [i for i, k in enumerate(keys) if k is Ellipsis]
+    if len(positions) > 1:
         raise IndexError("an index has at most one '...'.")
-    missing = len(shape) - (len(keys) - len(places))
+    missing = len(shape) - (len(keys) - len(positions))
     if missing < 0:
-        raise IndexError(f"a.at[...]: {len(keys) - len(places)} indices for an array of {len(shape)} axes.")
-    at = places[0] if places else len(keys)
+        raise IndexError(
+            f"a.at[...]: {len(keys) - len(positions)} indices for an array of {len(shape)} axes."
+        )
+    at = positions[0] if positions else len(keys)
     keys[at : at + 1] = [slice(None)] * missing
     if not any(isinstance(k, slice) for k in keys):
         return keys
@@ -82,10 +84,10 @@ def expanded(key: tuple[Any, ...], shape: tuple[int, ...], library: _libraries.L
     found: list[Any] = list(keys)
     for i in arrays:
         found[i] = given[i].reshape((*given[i].shape, *(1,) * (len(slices) - before)))
-    for place, i in enumerate(slices):
+    for position, i in enumerate(slices):
         start, stop, step = keys[i].indices(shape[i])
         along = library.array(np.arange(start, stop, step))
-        behind = len(slices) - 1 - place + (dims if place < before else 0)
+        behind = len(slices) - 1 - position + (dims if position < before else 0)
         found[i] = along.reshape((-1,) + (1,) * behind)
     return found
 

@@ -48,8 +48,8 @@ def joined(part: Any, distribution: dict[str, Any]) -> DistArray:
             f"from_array(local=..., grid={given!r}): expected one number for each of the {len(first)} axes, whose product "
             f"is {len(every)}, the number of PEs."
         )
-    places = [tuple(int(i) for i in np.unravel_index(pe, grid)) for pe in range(len(every))]
-    bounds = [_bounds(axis, grid[axis], places, shapes) for axis in range(len(grid))]
+    positions = [tuple(int(i) for i in np.unravel_index(pe, grid)) for pe in range(len(every))]
+    bounds = [_bounds(axis, grid[axis], positions, shapes) for axis in range(len(grid))]
     shape = tuple(ends[-1] for ends in bounds)
     made = DistArray(shape, dtype, grid=grid, dist=bounds, **distribution)
     made.local[...] = made._library.array(mine)
@@ -57,14 +57,14 @@ def joined(part: Any, distribution: dict[str, Any]) -> DistArray:
     return made
 
 
-def _bounds(axis: int, n: int, places: list[tuple[int, ...]], shapes: list[tuple[int, ...]]) -> list[int]:
+def _bounds(axis: int, n: int, positions: list[tuple[int, ...]], shapes: list[tuple[int, ...]]) -> list[int]:
     """Return the bounds along an axis; parts at one place of it have the same length."""
     lengths: dict[int, tuple[int, int]] = {}
-    for pe, (place, shape) in enumerate(zip(places, shapes, strict=True)):
-        other, length = lengths.setdefault(place[axis], (pe, shape[axis]))
+    for pe, (position, shape) in enumerate(zip(positions, shapes, strict=True)):
+        other, length = lengths.setdefault(position[axis], (pe, shape[axis]))
         if shape[axis] != length:
             raise ValueError(
                 f"from_array(local=...): PE {other} and PE {pe} have parts of shapes {shapes[other]} and {shape}, which lie "
                 f"beside each other; along axis {axis} they differ."
             )
-    return [0, *itertools.accumulate(lengths[place][1] for place in range(n))]
+    return [0, *itertools.accumulate(lengths[position][1] for position in range(n))]

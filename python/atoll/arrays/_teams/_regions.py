@@ -30,7 +30,7 @@ ALIGNMENT = 256  # bytes: no two blocks share a cache line, nor a pair of them
 class Span:
     """A block in a room: where it lies, the PEs of its team, and whether this PE still uses it."""
 
-    room: int
+    region: int
     start: int
     stop: int
     pes: tuple[int, ...]
@@ -45,10 +45,10 @@ class Span:
     @property
     def key(self) -> Key:
         """The state that the members of its team share."""
-        return self.room, self.start, self.stop, self.pes
+        return self.region, self.start, self.stop, self.pes
 
 
-class _Rooms:
+class _Regions:
     """The rooms of a job, in the order of their reservation, and the blocks that lie in this PE's."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ def is_on_gpu(memory: Array) -> bool:
     return isinstance(memory, atoll.DeviceArray)
 
 
-_rooms = _Rooms()
+_regions = _Regions()
 
 
 @collective()
@@ -98,15 +98,15 @@ def reserve(nbytes: int, device: Any = None) -> None:
     >>> arrays.reserve(1 << 20)
     """
     whole = -(-nbytes // ALIGNMENT) * ALIGNMENT  # blocks take multiples of it
-    _rooms_now().memory.append(atoll.empty(whole, np.uint8, align=ALIGNMENT, device=device))
+    current_regions().memory.append(atoll.empty(whole, np.uint8, align=ALIGNMENT, device=device))
 
 
-def _rooms_now() -> _Rooms:
+def current_regions() -> _Regions:
     """Return the rooms of this job; those of a finalized one are forgotten."""
-    global _rooms
-    if _rooms.memory and not atoll.is_symmetric(_rooms.memory[0]):
-        _rooms = _Rooms()
-    return _rooms
+    global _regions
+    if _regions.memory and not atoll.is_symmetric(_regions.memory[0]):
+        _regions = _Regions()
+    return _regions
 
 
 def take(
@@ -126,27 +126,27 @@ def take(
         On every member, if there is no such place.
     """
     _libraries.finish()  # it may get memory of an array that was dropped, and is still read
-    rooms = _rooms_now()
+    regions = current_regions()
     nbytes = -(-max(math.prod(shape) * dtype.itemsize, 1) // ALIGNMENT) * ALIGNMENT
-    for span in rooms.spans:
+    for span in regions.spans:
         if not span.is_used and span.team is not team:
             with contextlib.suppress(atoll.UseAfterFree):  # its end has completed all
                 atoll.pe_quiet(range(span.team.n_pes()), team=span.team)
     team.barrier()  # now all is complete that members put into blocks that they have dropped
     members = [team.world_pe(pe) for pe in range(team.n_pes())]
-    mine = [(span.key, span.is_used) for span in rooms.spans]
+    mine = [(span.key, span.is_used) for span in regions.spans]
     there = set(members)
     kept: set[Key] = set()
     for spans in gathered(mine, team):
         kept.update(key for key, is_used in spans if is_used or not there.issuperset(key[3]))
-    rooms.spans[:] = [span for span in rooms.spans if span.key in kept]
-    fitting = [room for room in enumerate(rooms.memory) if is_on_gpu(room[1]) == library.on_gpu]
+    regions.spans[:] = [span for span in regions.spans if span.key in kept]
+    fitting = [region for region in enumerate(regions.memory) if is_on_gpu(region[1]) == library.on_gpu]
     for number, memory in fitting:
         start = _first_gap(sorted(key[1:3] for key in kept if key[0] == number), nbytes, memory.size)
         if start is not None:
             span = Span(number, start, start + nbytes, tuple(members), team)
-            rooms.spans.append(span)
-            raw = at_place(span.place, shape, dtype, memory)
+            regions.spans.append(span)
+            raw = array_at(span.offset, shape, dtype, memory)
             holder = _Holder(memory, raw)
             weakref.finalize(holder, _drop, span)
             return raw, library.held(holder, raw), span
@@ -179,13 +179,13 @@ def _drop(span: Span) -> None:
 
 def free(span: Span) -> None:
     """Give a span back at once; all members of its team do so."""
-    rooms = _rooms_now()
-    rooms.spans[:] = [each for each in rooms.spans if each is not span]
+    regions = current_regions()
+    regions.spans[:] = [each for each in regions.spans if each is not span]
 
 
 def memory_of(span: Span) -> Array:
     """Return the room of a span, a symmetric array of bytes."""
-    return _rooms_now().memory[span.room]
+    return current_regions().memory[span.region]
 
 
 def at_place(place: Place, shape: tuple[int, ...], dtype: np.dtype[Any], room: Array | None = None) -> Array:
