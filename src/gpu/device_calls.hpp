@@ -246,7 +246,7 @@ using DeviceCall = std::variant<CopyCall, StridedCall, WordCall, WaitCall, WaitM
 
 /// Layout of a team's memory for messages on streams. Sender and receiver of a pair count alike.
 struct MessageMemory {
-    static constexpr unsigned letter_bytes = 32;  ///< address and size of the data, with their own flags
+    static constexpr unsigned header_bytes = 32;  ///< address and size of the data, with their own flags
     int n_pes;
 
     ATOLL_ANYWHERE constexpr std::uint64_t sent_at(int to) const { return word_at(0, to); }
@@ -257,13 +257,13 @@ struct MessageMemory {
     ATOLL_ANYWHERE constexpr std::uint64_t parts_at(int message) const { return word_at(3, message); }
     ATOLL_ANYWHERE constexpr std::uint64_t finished_at() const { return parts_at(MessagesCall::most); }
     /// Written by the sender. A letter is reused only after a whole later call, by which it has been read.
-    ATOLL_ANYWHERE constexpr std::uint64_t letter_at(int from, unsigned number) const {
+    ATOLL_ANYWHERE constexpr std::uint64_t header_at(int from, unsigned number) const {
         const std::uint64_t start = (finished_at() + 4 + 127) / 128 * 128;
         return start + (std::uint64_t{static_cast<unsigned>(from)} * MessagesCall::most +
                         number % MessagesCall::most) *
-                           letter_bytes;
+                           header_bytes;
     }
-    ATOLL_ANYWHERE constexpr std::uint64_t bytes() const { return letter_at(n_pes, 0); }
+    ATOLL_ANYWHERE constexpr std::uint64_t bytes() const { return header_at(n_pes, 0); }
 
   private:
     ATOLL_ANYWHERE constexpr std::uint64_t word_at(unsigned row, int i) const {

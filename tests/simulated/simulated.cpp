@@ -142,7 +142,7 @@ class Messages {
     }
 
   private:
-    struct Letter {
+    struct Header {
         std::int64_t offset;
         std::uint64_t bytes;
         unsigned number;
@@ -170,20 +170,20 @@ class Messages {
     }
     void leave_letter(const gpu::Message& m) const {
         const unsigned number = number_of(m, memory_.sent_at(m.pe));
-        char* at = device::peer(call_.team, call_.memory, m.pe) + memory_.letter_at(call_.team.my_pe, number);
-        auto* letter = reinterpret_cast<Letter*>(at);
-        letter->offset = static_cast<char*>(m.data) - slot(call_.team.my_pe);
-        letter->bytes = m.bytes;
-        __atomic_store_n(&letter->number, number, __ATOMIC_RELEASE);
+        char* at = device::peer(call_.team, call_.memory, m.pe) + memory_.header_at(call_.team.my_pe, number);
+        auto* header = reinterpret_cast<Header*>(at);
+        header->offset = static_cast<char*>(m.data) - slot(call_.team.my_pe);
+        header->bytes = m.bytes;
+        __atomic_store_n(&header->number, number, __ATOMIC_RELEASE);
     }
     void fetch(const gpu::Message& m) const {
         const unsigned number = number_of(m, memory_.received_at(m.pe));
-        const std::uint64_t at = memory_.letter_at(m.pe, number);
-        await(m, at + offsetof(Letter, number), number);
-        const auto* letter = reinterpret_cast<const Letter*>(call_.memory + at);
-        if (letter->bytes != m.bytes)
+        const std::uint64_t at = memory_.header_at(m.pe, number);
+        await(m, at + offsetof(Header, number), number);
+        const auto* header = reinterpret_cast<const Header*>(call_.memory + at);
+        if (header->bytes != m.bytes)
             throw Error(ErrorCode::kernel, "The simulated GPU stopped a kernel: a message's sizes differ.");
-        std::memcpy(m.data, slot(m.pe) + letter->offset, m.bytes);
+        std::memcpy(m.data, slot(m.pe) + header->offset, m.bytes);
         __atomic_add_fetch(
             word(device::peer(call_.team, call_.memory, m.pe), memory_.done_at(call_.team.my_pe)), 1,
             __ATOMIC_RELEASE);

@@ -12,7 +12,7 @@
 #include "bootstrap/host/host_identity.hpp"
 #include "bootstrap/store/peer_monitor.hpp"
 #include "bootstrap/store/tcp_socket.hpp"
-#include "common/descriptors/fd_courier.hpp"
+#include "common/descriptors/fd_channel.hpp"
 #include "common/descriptors/fd_passing.hpp"
 #include "common/log.hpp"
 #include "common/text.hpp"
@@ -22,14 +22,14 @@ namespace {
 
 /// The key under which a PE announces where to send it the host's memory. Only the first PE of its host reads
 /// it.
-std::string courier_key(int pe) { return "courier/" + std::to_string(pe); }
+std::string fd_channel_key(int pe) { return "courier/" + std::to_string(pe); }
 
-std::string encode(const common::FdCourier::Address& address) {
+std::string encode(const common::FdChannel::Address& address) {
     return {reinterpret_cast<const char*>(&address), sizeof address};
 }
 
-common::FdCourier::Address decode(const std::string& text) {
-    common::FdCourier::Address address;
+common::FdChannel::Address decode(const std::string& text) {
+    common::FdChannel::Address address;
     if (text.size() != sizeof address)
         throw_bootstrap("A PE's address for descriptors has " + std::to_string(text.size()) +
                         " bytes; are all PEs of one release?");
@@ -50,17 +50,17 @@ class NetLink final : public StoreLink {
     }
 
     HostSegment host_segment() override {
-        const common::FdCourier courier;
-        client_->put(courier_key(pe_), encode(courier.address()));
+        const common::FdChannel fd_channel;
+        client_->put(fd_channel_key(pe_), encode(fd_channel.address()));
         const std::string identity = host_identity();
         const std::vector<std::string> identities = client_->allgather(identity);
         HostSegment segment;
         for (int pe = 0; pe < n_pes_; ++pe)
             if (identities[static_cast<std::size_t>(pe)] == identity) segment.pes.push_back(pe);
         if (segment.pes[0] == pe_)
-            hand_out(courier, segment);
+            hand_out(fd_channel, segment);
         else
-            take_up(courier, segment);
+            take_up(fd_channel, segment);
         segment.lacks_logs = drop_logs_unless_all_have_them();
         show();
         sign_in(segment);
@@ -99,7 +99,7 @@ class NetLink final : public StoreLink {
     }
 
   private:
-    void hand_out(const common::FdCourier& courier, HostSegment& segment) {
+    void hand_out(const common::FdChannel& fd_channel, HostSegment& segment) {
         board_ = MappedBoard::create_shared(n_pes_, board_fd_, traced_.logs);
         for (int pe = 0; pe < n_pes_; ++pe)
             if (std::find(segment.pes.begin(), segment.pes.end(), pe) == segment.pes.end())
@@ -108,22 +108,22 @@ class NetLink final : public StoreLink {
         Deadline deadline(timeout_s_);
         for (const int pe : segment.pes) {
             if (pe == pe_) continue;
-            const common::FdCourier::Address to = decode(client_->get(courier_key(pe)));
-            while (!courier.send(to, pe_, board_tag, board_fd_)) pause(deadline, pe);
-            while (!courier.send(to, pe_, heap_tag, segment.heap_fd)) pause(deadline, pe);
+            const common::FdChannel::Address to = decode(client_->get(fd_channel_key(pe)));
+            while (!fd_channel.send(to, pe_, board_tag, board_fd_)) pause(deadline, pe);
+            while (!fd_channel.send(to, pe_, heap_tag, segment.heap_fd)) pause(deadline, pe);
         }
     }
 
-    void take_up(const common::FdCourier& courier, HostSegment& segment) {
+    void take_up(const common::FdChannel& fd_channel, HostSegment& segment) {
         Deadline deadline(timeout_s_);
         while (!board_ || !segment.heap_fd) {
-            std::optional<common::FdCourier::Parcel> parcel = courier.receive();
-            if (!parcel)
+            std::optional<common::FdChannel::Received> received = fd_channel.receive();
+            if (!received)
                 pause(deadline, segment.pes[0]);
-            else if (parcel->tag == heap_tag)
-                segment.heap_fd = std::move(parcel->fd);
+            else if (received->tag == heap_tag)
+                segment.heap_fd = std::move(received->fd);
             else
-                take_board(std::move(parcel->fd), segment.pes[0]);
+                take_board(std::move(received->fd), segment.pes[0]);
         }
     }
 

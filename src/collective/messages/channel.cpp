@@ -177,7 +177,7 @@ Transfer::Progress Transfer::send() {
         end.cells.store(++cells, std::memory_order_relaxed);
         cell.number.store(cells, std::memory_order_release);
         if (far_)
-            post_letter(messages_->team(), pe_, end.channel, cells);
+            notify(messages_->team(), pe_, end.channel, cells);
         else
             ring_doorbell(messages_->team(), pe_);
         begun_ = true;
@@ -194,7 +194,7 @@ const Cell* Transfer::next_cell() {
     const std::uint32_t cells = end.cells.load(std::memory_order_relaxed);
     if (far_) {
         core::TeamState& team = messages_->team();
-        if (static_cast<std::int32_t>(read_letter(team, pe_) - cells) <= 0) return nullptr;
+        if (static_cast<std::int32_t>(read_notification(team, pe_) - cells) <= 0) return nullptr;
         if (!end.fetched) end.fetched = std::make_unique<Cell>();
         fetch_cell(team, pe_, cells % messages_->ring(), *end.fetched);
         return end.fetched.get();

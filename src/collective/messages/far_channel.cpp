@@ -4,9 +4,9 @@
 
 namespace atl::collective {
 
-using Letter = core::SpreadBlock::Letter;
+using Notification = core::SpreadBlock::Notification;
 
-void post_letter(core::TeamState& team, int pe, const Channel* channel, std::uint32_t cells) {
+void notify(core::TeamState& team, int pe, const Channel* channel, std::uint32_t cells) {
     const core::Spread& spread = *team.spread();
     if (!spread.has_inbox(pe))
         throw Error(ErrorCode::unsupported, "send to PE " + std::to_string(team.world_pe(pe)) +
@@ -14,28 +14,28 @@ void post_letter(core::TeamState& team, int pe, const Channel* channel, std::uin
                                                 " has too many members for messages between hosts; use "
                                                 "put_signal, or a smaller team.");
     const int keeper = spread.first_of_part(pe);
-    const std::uint64_t offset = spread.letter_offset(pe, team.my_pe());
+    const std::uint64_t offset = spread.notification_offset(pe, team.my_pe());
     if (cells == 1) {
         const std::uint64_t where = team.job().arena().offset(channel) + 1;
-        spread.put(keeper, offset + offsetof(Letter, channel), &where, sizeof where);
+        spread.put(keeper, offset + offsetof(Notification, channel), &where, sizeof where);
     }
     // The numbers only grow, so an older one must not arrive after a newer one.
     spread.order(keeper);
-    spread.put(keeper, offset + offsetof(Letter, cells), &cells, sizeof cells,
+    spread.put(keeper, offset + offsetof(Notification, cells), &cells, sizeof cells,
                transport::Completion::unconfirmed);
     spread.transport().progress();
 }
 
-std::uint32_t read_letter(core::TeamState& team, int pe) {
+std::uint32_t read_notification(core::TeamState& team, int pe) {
     const core::Spread& spread = *team.spread();
     if (!spread.has_inbox(team.my_pe())) return 0;
     spread.transport().progress();
-    return spread.my_letter(pe).cells.load(std::memory_order_acquire);
+    return spread.my_notification(pe).cells.load(std::memory_order_acquire);
 }
 
 void fetch_cell(core::TeamState& team, int pe, std::uint32_t i, Cell& cell) {
     const core::Spread& spread = *team.spread();
-    const std::uint64_t channel = spread.my_letter(pe).channel - 1;
+    const std::uint64_t channel = spread.my_notification(pe).channel - 1;
     spread.get(pe, channel + core::line_bytes + i * sizeof(Cell), &cell, sizeof cell);
     spread.complete();
 }
@@ -43,7 +43,7 @@ void fetch_cell(core::TeamState& team, int pe, std::uint32_t i, Cell& cell) {
 void return_cells(core::TeamState& team, int pe, std::uint32_t taken) {
     const core::Spread& spread = *team.spread();
     spread.order(pe);
-    spread.put(pe, spread.my_letter(pe).channel - 1 + offsetof(Channel, taken), &taken, sizeof taken,
+    spread.put(pe, spread.my_notification(pe).channel - 1 + offsetof(Channel, taken), &taken, sizeof taken,
                transport::Completion::unconfirmed);
     spread.transport().progress();
 }

@@ -10,10 +10,10 @@ namespace atl::collective {
 
 /// Tells `pe` that cells up to `cells` are ready. The first letter also contains the channel's address.
 /// Throws Error(unsupported) in teams with too many members for letters.
-void post_letter(core::TeamState& team, int pe, const Channel* channel, std::uint32_t cells);
+void notify(core::TeamState& team, int pe, const Channel* channel, std::uint32_t cells);
 
 /// The number of ready cells that `pe` last reported. Makes progress on the transport too.
-std::uint32_t read_letter(core::TeamState& team, int pe);
+std::uint32_t read_notification(core::TeamState& team, int pe);
 
 /// Gets cell number `i` of `pe`'s ring.
 void fetch_cell(core::TeamState& team, int pe, std::uint32_t i, Cell& cell);

@@ -83,14 +83,14 @@ std::uint64_t Spread::block_offset(int part) const {
     return offsets_[p] + ControlBlock::bytes(parts_.size[p]);
 }
 
-std::uint64_t Spread::letter_offset(int reader, int writer) const {
+std::uint64_t Spread::notification_offset(int reader, int writer) const {
     return block_offset(parts_.part_of[static_cast<std::size_t>(reader)]) +
-           SpreadBlock::letter_at(parts_.part_of.size(), local_index(reader), writer);
+           SpreadBlock::notification_at(parts_.part_of.size(), local_index(reader), writer);
 }
 
-SpreadBlock::Letter& Spread::my_letter(int writer) const {
-    return *reinterpret_cast<SpreadBlock::Letter*>(
-        block_ + SpreadBlock::letter_at(parts_.part_of.size(), local_index(team_.my_pe()), writer));
+SpreadBlock::Notification& Spread::my_notification(int writer) const {
+    return *reinterpret_cast<SpreadBlock::Notification*>(
+        block_ + SpreadBlock::notification_at(parts_.part_of.size(), local_index(team_.my_pe()), writer));
 }
 
 bool Spread::has_inbox(int member) const {

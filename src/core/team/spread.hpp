@@ -73,7 +73,7 @@ struct SpreadBlock {
 
     /// "Cells are ready": sent by a sender of messages to a receiver in another part, see
     /// src/collective/messages/far_channel.hpp.
-    struct Letter {
+    struct Notification {
         std::uint64_t channel;  ///< its offset in the sender's slot, plus one
         std::atomic<std::uint32_t> cells;
         std::uint32_t spare;
@@ -84,17 +84,17 @@ struct SpreadBlock {
         return sizeof(SpreadBlock) + static_cast<std::size_t>(parity) * rows_bytes(n_pes) +
                row * exchange_bytes;
     }
-    static std::size_t letter_at(std::size_t n_pes, int reader_index, int writer) {
+    static std::size_t notification_at(std::size_t n_pes, int reader_index, int writer) {
         return line_up(sizeof(SpreadBlock) + 2 * rows_bytes(n_pes)) +
                (static_cast<std::size_t>(reader_index) * n_pes + static_cast<std::size_t>(writer)) *
-                   sizeof(Letter);
+                   sizeof(Notification);
     }
     static bool has_inboxes(std::size_t n_pes, std::size_t part_size) {
-        return part_size * n_pes * sizeof(Letter) <= most_inbox_bytes;
+        return part_size * n_pes * sizeof(Notification) <= most_inbox_bytes;
     }
     static std::size_t bytes(std::size_t n_pes, std::size_t part_size) {
         return line_up(sizeof(SpreadBlock) + 2 * rows_bytes(n_pes)) +
-               (has_inboxes(n_pes, part_size) ? part_size * n_pes * sizeof(Letter) : 0);
+               (has_inboxes(n_pes, part_size) ? part_size * n_pes * sizeof(Notification) : 0);
     }
 };
 
@@ -147,9 +147,9 @@ class Spread {
     void ask_to_hear(int member) const;
     // ---- letters between members of different parts
     /// Offset of the letter from `writer` to `reader`, in the slot of the first member of the reader's part.
-    std::uint64_t letter_offset(int reader, int writer) const;
+    std::uint64_t notification_offset(int reader, int writer) const;
     /// The letter from `writer` to this PE.
-    SpreadBlock::Letter& my_letter(int writer) const;
+    SpreadBlock::Notification& my_notification(int writer) const;
     int first_of_part(int member) const {
         return parts_.first[static_cast<std::size_t>(parts_.part_of[static_cast<std::size_t>(member)])];
     }

@@ -50,8 +50,8 @@ bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
     try {
         settle("send its GPU memory's descriptor", common::error_of([&] { send_chunk(chunk); }));
         settle("map another PE's GPU memory", common::error_of([&] {
-                   map_chunks([&](const common::FdCourier::Parcel& parcel) {
-                       gpu_->memory().map_peer(slot_of(parcel.sender).number(), parcel.fd);
+                   map_chunks([&](const common::FdChannel::Received& received) {
+                       gpu_->memory().map_peer(slot_of(received.sender).number(), received.fd);
                    });
                }));
     } catch (...) {
@@ -69,10 +69,10 @@ bool DeviceMemory::extend(std::size_t bytes, bool last_try) {
 void DeviceMemory::send_chunk(const common::Fd& chunk) {
     int next = 0;
     const auto all_sent = [&] {
-        while (auto parcel = courier_->receive()) arrived_.push_back(std::move(*parcel));
+        while (auto received = fd_channel_->receive()) arrived_.push_back(std::move(*received));
         for (; next < job_.n_pes; ++next) {
             if (next == me_ || !slot_of(next).is_near()) continue;
-            if (!courier_->send(couriers_[static_cast<std::size_t>(next)], job_.pe, chunks_, chunk))
+            if (!fd_channel_->send(fd_channels_[static_cast<std::size_t>(next)], job_.pe, chunks_, chunk))
                 return false;
         }
         return true;
@@ -81,10 +81,10 @@ void DeviceMemory::send_chunk(const common::Fd& chunk) {
 }
 
 /// Maps the received chunks. All were sent, so they have arrived or are in the queue.
-void DeviceMemory::map_chunks(const std::function<void(const common::FdCourier::Parcel&)>& map) {
-    while (auto parcel = courier_->receive()) arrived_.push_back(std::move(*parcel));
-    std::vector<common::FdCourier::Parcel> parcels;
-    parcels.swap(arrived_);
+void DeviceMemory::map_chunks(const std::function<void(const common::FdChannel::Received&)>& map) {
+    while (auto received = fd_channel_->receive()) arrived_.push_back(std::move(*received));
+    std::vector<common::FdChannel::Received> all_received;
+    all_received.swap(arrived_);
     int mapped = 1;
     for (const common::FdCourier::Parcel& parcel : parcels) {
         if (parcel.tag != chunks_) continue;  // left from a chunk that failed
@@ -143,8 +143,8 @@ void DeviceMemory::share_part(std::size_t offset, const char* memory, std::size_
            common::error_of([&] { descriptor = gpu_->memory().adopt(offset, memory, bytes); }));
     settle("send its buffer's descriptor", common::error_of([&] { send_chunk(descriptor); }));
     settle("map another PE's buffer", common::error_of([&] {
-               map_chunks([&](const common::FdCourier::Parcel& parcel) {
-                   gpu_->memory().map_view(slot_of(parcel.sender).number(), offset, bytes, parcel.fd);
+               map_chunks([&](const common::FdChannel::Received& received) {
+                   gpu_->memory().map_view(slot_of(received.sender).number(), offset, bytes, received.fd);
                });
            }));
 }

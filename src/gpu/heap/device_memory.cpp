@@ -17,7 +17,7 @@ namespace atl::gpu {
 namespace {
 
 struct Hello {
-    common::FdCourier::Address courier;
+    common::FdChannel::Address fd_channel;
     DeviceUuid uuid;
     std::int32_t code;                   ///< the error that kept this PE from opening its GPU; 0: none
                                          ///< occurred
@@ -55,11 +55,11 @@ DeviceChoice choice(const JobFacts& job) {
 DeviceMemory::DeviceMemory(JobView& job, const OpenDevice& open, std::size_t control_bytes)
     : view_(job), job_(job.facts()), me_(job_.pe), control_bytes_(control_bytes) {
     const std::exception_ptr mine = common::error_of([&] {
-        courier_.emplace();
+        fd_channel_.emplace();
         gpu_ = open(choice(job_));
     });
     Hello hello{};
-    if (courier_) hello.courier = courier_->address();
+    if (fd_channel_) hello.fd_channel = fd_channel_->address();
     hello.code = code_of(mine);
     hello.process = GpuUse::this_process();
     if (gpu_) {
@@ -73,7 +73,7 @@ DeviceMemory::DeviceMemory(JobView& job, const OpenDevice& open, std::size_t con
     for (int pe = 0; pe < job_.n_pes; ++pe)
         std::memcpy(&hellos[static_cast<std::size_t>(pe)], view_.exchanged(pe), sizeof hello);
     settle("open its GPU", mine);
-    for (const Hello& other : hellos) couriers_.push_back(other.courier);
+    for (const Hello& other : hellos) fd_channels_.push_back(other.fd_channel);
     settle("reach another PE's GPU", common::error_of([&] {
                std::vector<GpuUse> uses;
                std::vector<unsigned> blocks;

@@ -6,7 +6,7 @@
 
 #include "atoll/export.hpp"
 #include "atoll/job.hpp"
-#include "common/descriptors/fd_courier.hpp"
+#include "common/descriptors/fd_channel.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/gpu_sharing.hpp"
 #include "gpu/heap/device_copies.hpp"
@@ -98,7 +98,7 @@ class DeviceMemory {
     void grow_to(std::size_t end);
     bool extend(std::size_t bytes, bool last_try);
     void send_chunk(const common::Fd& chunk);
-    void map_chunks(const std::function<void(const common::FdCourier::Parcel&)>& map);
+    void map_chunks(const std::function<void(const common::FdChannel::Received&)>& map);
     void settle(const std::string& what, const std::exception_ptr& mine) const;
     int first_failed(const std::exception_ptr& mine, ErrorCode& code) const;
     void forget(std::size_t offset);
@@ -133,9 +133,9 @@ class DeviceMemory {
     std::unique_ptr<DeviceStreams> streams_;
     TeamRanges team_ranges_;
     std::unique_ptr<DeviceServer> server_;
-    std::optional<common::FdCourier> courier_;
-    std::vector<common::FdCourier::Address> couriers_;  // by PE
-    std::vector<common::FdCourier::Parcel> arrived_;
+    std::optional<common::FdChannel> fd_channel_;
+    std::vector<common::FdChannel::Address> fd_channels_;  // by PE
+    std::vector<common::FdChannel::Received> arrived_;
     std::size_t group_bytes_ = 0;  ///< size of the block of team_ranges_; 0: none yet
     std::uint64_t chunks_ = 0;     ///< number of chunks tried so far: the tag of descriptors
     std::size_t taken_bytes_ = 0;  ///< end of physical memory in each slot

@@ -40,7 +40,7 @@ ProcessDeviceHeap::BlockAddress parse_block_address(const std::string& text) {
     std::string line = text, uuid;
     std::replace(line.begin(), line.end(), '/', ' ');
     std::istringstream in(line);
-    in >> address.courier.name >> address.courier.token >> uuid >> address.offset >> address.bytes >>
+    in >> address.fd_channel.name >> address.fd_channel.token >> uuid >> address.offset >> address.bytes >>
         address.pad_bytes >> address.chunks;
     if (!in || uuid.size() != 2 * address.uuid.size())
         throw Error(ErrorCode::bootstrap, "\"" + text + "\" does not describe a block of a GPU's memory.");
@@ -156,14 +156,14 @@ void ProcessDeviceHeap::extend(std::size_t bytes) {
 std::string ProcessDeviceHeap::describe(const Block& block) {
     const std::lock_guard lock(mutex_);
     std::ostringstream text;
-    text << courier_.address().name << '/' << courier_.address().token << '/' << hex(gpu_->facts().uuid)
+    text << fd_channel_.address().name << '/' << fd_channel_.address().token << '/' << hex(gpu_->facts().uuid)
          << '/' << block.data - window_.slot(0) << '/' << block.bytes << '/' << block.pad_bytes << '/'
          << chunks_.size();
     return text.str();
 }
 
 ProcessDeviceHeap::Peer& ProcessDeviceHeap::peer(const BlockAddress& address) {
-    const auto known = peers_.find(address.courier.name);
+    const auto known = peers_.find(address.fd_channel.name);
     if (known != peers_.end()) return known->second;
     gpu_->check_peer(address.uuid);
     const int slot = static_cast<int>(peers_.size()) + 1;
@@ -172,9 +172,9 @@ ProcessDeviceHeap::Peer& ProcessDeviceHeap::peer(const BlockAddress& address) {
             ErrorCode::unsupported,
             "A process reaches symmetric memory on GPUs of " + std::to_string(most_processes - 1) +
                 " other processes; there were more, some of which may have ended. Start new processes.");
-    Peer& made = peers_[address.courier.name];
+    Peer& made = peers_[address.fd_channel.name];
     made.slot = slot;
-    made.arrived = std::move(unclaimed_[sender_number(address.courier.name)]);
+    made.arrived = std::move(unclaimed_[sender_number(address.fd_channel.name)]);
     return made;
 }
 
@@ -183,19 +183,19 @@ bool ProcessDeviceHeap::send_to(Peer& peer, const BlockAddress& address, std::si
     for (; peer.sent < chunks; ++peer.sent) {
         const Chunk& chunk = chunks_[peer.sent];
         const std::uint64_t tag = std::uint64_t{chunk.bytes / granule} << tag_shift | peer.sent;
-        if (!courier_.send(address.courier, sender_number(courier_.address().name), tag, chunk.fd))
+        if (!fd_channel_.send(address.fd_channel, sender_number(fd_channel_.address().name), tag, chunk.fd))
             return false;
     }
     return true;
 }
 
 void ProcessDeviceHeap::receive() {
-    while (auto parcel = courier_.receive()) {
+    while (auto received = fd_channel_.receive()) {
         const auto sender = std::find_if(peers_.begin(), peers_.end(), [&](const auto& entry) {
-            return sender_number(entry.first) == parcel->sender;
+            return sender_number(entry.first) == received->sender;
         });
-        auto& arrived = sender != peers_.end() ? sender->second.arrived : unclaimed_[parcel->sender];
-        arrived.push_back({parcel->tag, std::move(parcel->fd)});
+        auto& arrived = sender != peers_.end() ? sender->second.arrived : unclaimed_[received->sender];
+        arrived.push_back({received->tag, std::move(received->fd)});
     }
 }
 
@@ -203,9 +203,9 @@ void ProcessDeviceHeap::receive() {
 void ProcessDeviceHeap::map_arrived(Peer& peer) {
     const std::size_t granule = gpu_->facts().granularity_bytes;
     while (!peer.arrived.empty()) {
-        const Parcel& parcel = peer.arrived.front();
-        const std::size_t bytes = (parcel.tag >> tag_shift) * granule;
-        gpu_->memory().map_chunk(peer.slot, peer.mapped_bytes, bytes, parcel.fd);
+        const Received& received = peer.arrived.front();
+        const std::size_t bytes = (received.tag >> tag_shift) * granule;
+        gpu_->memory().map_chunk(peer.slot, peer.mapped_bytes, bytes, received.fd);
         peer.mapped_bytes += bytes;
         ++peer.mapped;
         peer.arrived.pop_front();
@@ -226,7 +226,7 @@ ProcessDeviceHeap::Reach::Reach(ProcessDeviceHeap& heap, const std::vector<std::
 }
 
 bool ProcessDeviceHeap::Reach::is_own(const BlockAddress& address) const {
-    return address.courier.name == heap_.courier_.address().name;
+    return address.fd_channel.name == heap_.fd_channel_.address().name;
 }
 
 bool ProcessDeviceHeap::Reach::advance() {

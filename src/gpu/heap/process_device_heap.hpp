@@ -2,7 +2,7 @@
 // owner allocates and frees alone, as in memory::ProcessHeap. Both are for tensors that no job allocates.
 #pragma once
 
-#include "common/descriptors/fd_courier.hpp"
+#include "common/descriptors/fd_channel.hpp"
 #include "gpu/gpu.hpp"
 #include "memory/allocator.hpp"
 #include "memory/process_heap.hpp"
@@ -59,7 +59,7 @@ class ProcessDeviceHeap {
 
     /// A block of any process, as its text describes it.
     struct BlockAddress {
-        common::FdCourier::Address courier;
+        common::FdChannel::Address fd_channel;
         DeviceUuid uuid{};
         std::size_t offset = 0, bytes = 0, pad_bytes = 0, chunks = 0;
     };
@@ -99,7 +99,7 @@ class ProcessDeviceHeap {
         std::size_t bytes;
         common::Fd fd;
     };
-    struct Parcel {
+    struct Received {
         std::uint64_t tag;
         common::Fd fd;
     };
@@ -108,7 +108,7 @@ class ProcessDeviceHeap {
         int slot;
         std::size_t sent = 0, mapped = 0;  ///< chunks of this process's heap, and of the other's
         std::size_t mapped_bytes = 0;
-        std::deque<Parcel> arrived;
+        std::deque<Received> arrived;
     };
 
     static int sender_number(std::uint64_t name) { return static_cast<int>(name & 0x7fffffff); }
@@ -124,7 +124,7 @@ class ProcessDeviceHeap {
 
     std::unique_ptr<Gpu> gpu_;
     DeviceWindow window_;
-    common::FdCourier courier_;
+    common::FdChannel fd_channel_;
     std::mutex mutex_;
     memory::Allocator allocator_;
     std::size_t taken_bytes_ = 0;

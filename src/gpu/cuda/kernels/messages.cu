@@ -32,13 +32,13 @@ __device__ device::Report awaited(const MessagesCall& call, const Message& messa
 __device__ void send(const MessagesCall& call, const MessageMemory& memory, const Message& message) {
     if (threadIdx.x != 0) return;
     const unsigned number = *word(call, memory.sent_at(message.pe)) + message.order + 1;
-    Unit letter;
+    Unit header;
     const unsigned long long offset =
         static_cast<char*>(message.data) - call.team.window - call.team.my_slot * call.team.stride;
-    memcpy(letter.words, &offset, sizeof offset);
-    memcpy(letter.words + 2, &message.bytes, sizeof message.bytes);
+    memcpy(header.words, &offset, sizeof offset);
+    memcpy(header.words + 2, &message.bytes, sizeof message.bytes);
     __threadfence_system();  // makes the data visible before the letter
-    post(device::peer(call.team, call.memory, message.pe) + memory.letter_at(call.team.my_pe, number), letter,
+    post(device::peer(call.team, call.memory, message.pe) + memory.header_at(call.team.my_pe, number), header,
          number);
     const unsigned* done = word(call, memory.done_at(message.pe));
     device::detail::spin(
@@ -49,13 +49,13 @@ __device__ void send(const MessagesCall& call, const MessageMemory& memory, cons
 /// The address of the data. Stops the kernel if the sizes of sender and receiver differ.
 __device__ const char* opened(const MessagesCall& call, const MessageMemory& memory, const Message& message,
                               unsigned number) {
-    const char* at = call.memory + memory.letter_at(message.pe, number);
-    Unit letter;
+    const char* at = call.memory + memory.header_at(message.pe, number);
+    Unit header;
     device::detail::spin(
-        call.team, [&] { return arrived(at, letter, number); }, [&] { return awaited(call, message, at); });
+        call.team, [&] { return arrived(at, header, number); }, [&] { return awaited(call, message, at); });
     unsigned long long offset = 0, bytes = 0;
-    memcpy(&offset, letter.words, sizeof offset);
-    memcpy(&bytes, letter.words + 2, sizeof bytes);
+    memcpy(&offset, header.words, sizeof offset);
+    memcpy(&bytes, header.words + 2, sizeof bytes);
     if (bytes != message.bytes && call.team.control->watch) {
         device::Report report = awaited(call, message, message.data);
         report.subject = device::Subject::word;

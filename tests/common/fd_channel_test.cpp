@@ -1,4 +1,4 @@
-#include "common/descriptors/fd_courier.hpp"
+#include "common/descriptors/fd_channel.hpp"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -18,17 +18,17 @@ ino_t file_of(const Fd& fd) {
 
 Fd make_file() { return Fd(::memfd_create("test", MFD_CLOEXEC)); }
 
-TEST(FdCourier, BringsWhatWasSentAndSaysByWhom) {
-    FdCourier a, b;
+TEST(FdChannel, BringsWhatWasSentAndSaysByWhom) {
+    FdChannel a, b;
     EXPECT_FALSE(a.receive());
     const Fd first = make_file(), second = make_file();
     EXPECT_TRUE(b.send(a.address(), 5, 77, first));
     EXPECT_TRUE(b.send(a.address(), 5, 78, second));
-    auto parcel = a.receive();
-    ASSERT_TRUE(parcel);
-    EXPECT_EQ(parcel->sender, 5);
-    EXPECT_EQ(parcel->tag, 77u);
-    EXPECT_EQ(file_of(parcel->fd), file_of(first));
+    auto received = a.receive();
+    ASSERT_TRUE(received);
+    EXPECT_EQ(received->sender, 5);
+    EXPECT_EQ(received->tag, 77u);
+    EXPECT_EQ(file_of(received->fd), file_of(first));
     EXPECT_EQ(file_of(a.receive()->fd), file_of(second));
     EXPECT_FALSE(a.receive());
 }
@@ -43,11 +43,11 @@ TEST(FdCourier, MessagesWithoutTheTokenAreDropped) {
     EXPECT_FALSE(a.receive());
 }
 
-TEST(FdCourier, AFullQueueIsNoErrorAndAnAbsentOneIs) {
-    FdCourier b;
-    FdCourier::Address gone;
+TEST(FdChannel, AFullQueueIsNoErrorAndAnAbsentOneIs) {
+    FdChannel b;
+    FdChannel::Address gone;
     {
-        FdCourier a;
+        FdChannel a;
         gone = a.address();
         const Fd file = make_file();
         int sent = 0;

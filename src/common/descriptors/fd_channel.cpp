@@ -1,4 +1,4 @@
-#include "common/descriptors/fd_courier.hpp"
+#include "common/descriptors/fd_channel.hpp"
 
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -17,7 +17,7 @@ namespace atl::common {
 
 namespace {
 
-struct Letter {
+struct Datagram {
     std::uint64_t token;
     std::uint64_t tag;
     std::int64_t sender;
@@ -41,7 +41,7 @@ LocalAddress address_of(std::uint64_t number) {
 
 }  // namespace
 
-FdCourier::FdCourier() : socket_(make_socket()) {
+FdChannel::FdChannel() : socket_(make_socket()) {
     if (::getrandom(&address_, sizeof address_, 0) != static_cast<ssize_t>(sizeof address_))
         fail("No random bytes for the name of a socket");
     const LocalAddress address = address_of(address_.name);
@@ -49,27 +49,27 @@ FdCourier::FdCourier() : socket_(make_socket()) {
         fail("A socket that descriptors come by could not be named");
 }
 
-bool FdCourier::send(const Address& to, int sender, std::uint64_t tag, const Fd& fd) const {
+bool FdChannel::send(const Address& to, int sender, std::uint64_t tag, const Fd& fd) const {
     const Fd line = make_socket();
     const LocalAddress address = address_of(to.name);
     if (::connect(line.get(), address.get(), address.size()) != 0)
         fail("Another PE's socket for descriptors cannot be reached (PEs in different network namespaces?)");
-    const Letter letter{to.token, tag, sender};
+    const Datagram datagram{to.token, tag, sender};
     const int passed = fd.get();
-    if (send_with_fds(line.get(), &letter, sizeof letter, {&passed, 1}) == sizeof letter) return true;
+    if (send_with_fds(line.get(), &datagram, sizeof datagram, {&passed, 1}) == sizeof datagram) return true;
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ETOOMANYREFS) return false;
     fail("A descriptor could not be sent to another PE");
 }
 
-std::optional<FdCourier::Parcel> FdCourier::receive() const {
+std::optional<FdChannel::Received> FdChannel::receive() const {
     for (;;) {
-        Letter letter{};
+        Datagram datagram{};
         std::vector<Fd> fds;
-        const ssize_t bytes = receive_with_fds(socket_.get(), &letter, sizeof letter, fds, MSG_DONTWAIT);
+        const ssize_t bytes = receive_with_fds(socket_.get(), &datagram, sizeof datagram, fds, MSG_DONTWAIT);
         if (bytes < 0) return std::nullopt;
-        const bool right = bytes == static_cast<ssize_t>(sizeof letter) && letter.token == address_.token;
+        const bool right = bytes == static_cast<ssize_t>(sizeof datagram) && datagram.token == address_.token;
         if (right && fds.size() == 1)
-            return Parcel{letter.tag, static_cast<int>(letter.sender), std::move(fds[0])};
+            return Received{datagram.tag, static_cast<int>(datagram.sender), std::move(fds[0])};
     }
 }
 

@@ -1,4 +1,4 @@
-// FdCourier: passes descriptors between processes of one host at any time of a job. Each has a datagram
+// FdChannel: passes descriptors between processes of one host at any time of a job. Each has a datagram
 // socket with a random name, which it publishes by any other connection.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace atl::common {
 
-class FdCourier {
+class FdChannel {
   public:
     /// The address of a courier. Socket names are visible to every user of the host, tokens are not: parcels
     /// without the right token are discarded.
@@ -17,20 +17,20 @@ class FdCourier {
         std::uint64_t name = 0;
         std::uint64_t token = 0;
     };
-    struct Parcel {
+    struct Received {
         std::uint64_t tag = 0;
         int sender = -1;
         Fd fd;
     };
 
-    FdCourier();
+    FdChannel();
     const Address& address() const { return address_; }
 
     /// Sends a descriptor. Returns false if the receiver has not fetched earlier parcels yet. Throws
     /// Error(system).
     bool send(const Address& to, int sender, std::uint64_t tag, const Fd& fd) const;
     /// Returns the next parcel, if one has arrived. Never waits.
-    std::optional<Parcel> receive() const;
+    std::optional<Received> receive() const;
 
   private:
     Address address_;
