@@ -19,7 +19,7 @@ BUILD_SECONDS = 660  # a rank may compile the module meanwhile, or wait for anot
 AGREED = "atoll "  # begins the answer of a rank that can use Atoll; the host's identity follows
 
 CLASSES = {"gloo": "ProcessGroupGloo", "nccl": "ProcessGroupNCCL"}
-_said: set[str] = set()
+_written: set[str] = set()
 
 
 def replace(names: str) -> None:
@@ -37,8 +37,8 @@ def replace(names: str) -> None:
 
 def _say(text: str) -> None:
     """Write a line on standard error, once."""
-    if text not in _said:
-        _said.add(text)
+    if text not in _written:
+        _written.add(text)
         print(f"atoll: {text}", file=sys.stderr, flush=True)
 
 

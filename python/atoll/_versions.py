@@ -64,9 +64,9 @@ def found_version(library: str) -> str | None:
     """Return the version that is installed, or None if it is unknown, as for a source tree."""
     row = LIBRARIES[library]
     module = sys.modules.get(row.module)
-    said = None if row.metadata else getattr(module, "__version__", None)
-    if isinstance(said, str):
-        return said
+    version = None if row.metadata else getattr(module, "__version__", None)
+    if isinstance(version, str):
+        return version
     try:
         return importlib.metadata.version(row.package.partition("[")[0])
     except importlib.metadata.PackageNotFoundError:

@@ -72,8 +72,8 @@ void free(void* block) {
 
 void* ptr(const void* dest, int pe) { return shmem::ptr(dest, pe); }
 void* mc_ptr(nvshmem_team_t, const void*) {
-    static std::atomic<bool> said{false};
-    if (shmem::is_checked() && !said.exchange(true))
+    static std::atomic<bool> has_warned{false};
+    if (shmem::is_checked() && !has_warned.exchange(true))
         common::warn(
             "nvshmemx_mc_ptr returns NULL: Atoll has no multicast memory. A program that uses the address "
             "without a check ends by SIGSEGV.");

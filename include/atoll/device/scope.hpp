@@ -30,10 +30,10 @@ struct Warp {
     __device__ unsigned size() const { return 32; }
     __device__ void sync() const { __syncwarp(); }
     template <class T> __device__ T broadcast(T value) const {
-        const T said = __shfl_sync(0xffffffffu, value, 0);
+        const T result = __shfl_sync(0xffffffffu, value, 0);
         __syncwarp();  // a shuffle does not order memory; after a wait all lanes must see what rank 0 has
                        // seen
-        return said;
+        return result;
     }
 };
 
@@ -48,9 +48,9 @@ struct Block {
         __shared__ T word;
         if (rank() == 0) word = value;
         __syncthreads();
-        const T said = word;
+        const T result = word;
         __syncthreads();  // before it is written again
-        return said;
+        return result;
     }
 };
 
@@ -66,9 +66,9 @@ struct Warpgroup {
         __shared__ T words[most_groups];
         if (rank() == 0) words[group()] = value;
         sync();
-        const T said = words[group()];
+        const T result = words[group()];
         sync();  // before it is written again
-        return said;
+        return result;
     }
 
   private:
@@ -94,9 +94,9 @@ class Grid {
         T* word = reinterpret_cast<T*>(&team_.control->grid_word);
         if (rank() == 0) *word = value;
         sync();
-        const T said = *word;
+        const T result = *word;
         sync();
-        return said;
+        return result;
     }
 
   private:

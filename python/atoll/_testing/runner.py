@@ -170,7 +170,7 @@ def _merge(
         path, line, _ = item.location
         message = f"on PE {pe_ranges(failed)} of {n}: {crash.message if crash else 'failed'}"
         site = ReprFileLocation(crash.path if crash else path, crash.lineno if crash else line or 0, message)
-        text = merged({pe: _text(report) for pe, report in failed.items()}, _told(reports, others), n)
+        text = merged({pe: _text(report) for pe, report in failed.items()}, _reasons(reports, others), n)
         longrepr = PeFailure(text, site)
     more: dict[str, Any] = {
         "sections": merged_sections({pe: report.sections for pe, report in reports.items()}),
@@ -199,5 +199,5 @@ def _told(reports: dict[int, pytest.TestReport], others: dict[int, Failure]) -> 
     for pe, failure in others.items():
         lines = [line.strip() for line in failure.get("traceback", "").splitlines()]
         sites = [line for line in lines if line.startswith("File ")]
-        said[pe] = f"was interrupted at {sites[-1]}" if sites else "was interrupted"
-    return said
+        reasons[pe] = f"was interrupted at {sites[-1]}" if sites else "was interrupted"
+    return reasons

@@ -100,9 +100,9 @@ def share_over_grid(control: Int64, value: Int32):
     if rank_of(GRID) == 0:
         store(Int32, at, value, SYSTEM)
     meet_grid(control)
-    said = load(Int32, at, SYSTEM)
+    result = load(Int32, at, SYSTEM)
     meet_grid(control)
-    return said
+    return result
 
 
 def share(control: Int64, scope: Scope, value):

@@ -156,12 +156,12 @@ def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
             "x.view(np.uint16), to move it, or float32"
         ) from None
     except _atoll.NotSymmetric as error:
-        said: Exception = error
+        cause: Exception = error
         try:
             raise_ended()  # its text also has the operation
         except _atoll.Error as ended:
-            said = ended
-        raise _atoll.NotSymmetric(f"{kernel.__name__}: {at_fault(str(said), arguments)}: {said}") from None
+            cause = ended
+        raise _atoll.NotSymmetric(f"{kernel.__name__}: {at_fault(str(cause), arguments)}: {cause}") from None
     except _atoll.ShapeMismatch as error:
         words, nbytes, room = error.args
         raise _atoll.ShapeMismatch(
@@ -181,8 +181,8 @@ def _in_short(kernel: Kernel, error: Exception) -> Exception | None:
     """
     if type(error).__name__ != "TypingError":
         return None
-    said = list(dict.fromkeys(re.findall(r"atoll\.numba\.\w+: [^\n]*", str(error))))
-    if not said:
+    messages = list(dict.fromkeys(re.findall(r"atoll\.numba\.\w+: [^\n]*", str(error))))
+    if not messages:
         return None
     here = pathlib.Path(__file__).parent
     inner = (here, here.parent / "_kernels/bodies")
@@ -192,7 +192,7 @@ def _in_short(kernel: Kernel, error: Exception) -> Exception | None:
         for file, line in calls
         if not any(one in pathlib.Path(file).parents for one in inner)
     ]
-    return type(error)(f"{kernel.__name__}: {said[-1]}{users[0] if users else ''}")
+    return type(error)(f"{kernel.__name__}: {messages[-1]}{users[0] if users else ''}")
 
 
 def launch(

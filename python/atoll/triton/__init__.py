@@ -41,8 +41,8 @@ if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
 
     def __getattr__(name):
         why = _ABSENT.get(name)
-        said = f"atoll.triton.{name}: {why}" if why else f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(said, name=name)
+        message = f"atoll.triton.{name}: {why}" if why else f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message, name=name)
 
 
 __all__ = ["kernel", "mailbox_bytes", "most_resident_blocks", "most_resident_programs", "team_at"]

@@ -78,8 +78,8 @@ def _in_short(made: Any, error: Exception, arguments: dict[Any, Any] | None = No
         )
     if isinstance(inner, _atoll.Error):
         return type(inner)(f"{made.fn.__name__}: {inner}")
-    said = re.findall(r"^atoll\.triton[.:][^\n]*", str(inner), re.M)
-    if not said:
+    messages = re.findall(r"^atoll\.triton[.:][^\n]*", str(inner), re.M)
+    if not messages:
         return None
     line = getattr(getattr(error, "node", None), "lineno", None)  # counted from `def`, below the decorators
     above = (
@@ -87,7 +87,7 @@ def _in_short(made: Any, error: Exception, arguments: dict[Any, Any] | None = No
     )
     file = made.fn.__code__.co_filename
     site = f" ({file}, line {made.starting_line_number + above + line - 1})" if line else ""
-    return TypeError(f"{made.fn.__name__}: {said[-1]}{site}")
+    return TypeError(f"{made.fn.__name__}: {messages[-1]}{site}")
 
 
 def named(made: Any) -> Any:

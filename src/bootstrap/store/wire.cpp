@@ -33,15 +33,15 @@ std::optional<Hello> decode_hello(const std::string& body, const std::string& se
                                   const std::string& number, bool& proven) {
     constexpr std::size_t proof_digits = 64;
     if (body.size() < proof_digits) return std::nullopt;
-    const std::string said = body.substr(proof_digits);
-    const auto [fields, settings] = split(said);
+    const std::string payload = body.substr(proof_digits);
+    const auto [fields, settings] = split(payload);
     Hello hello;
     hello.settings = settings;
     std::istringstream words(fields);
     if (!(words >> hello.pe >> hello.n_pes >> hello.pid >> hello.release >> hello.host >> hello.number))
         return std::nullopt;
     proven = common::equal_secrets(body.substr(0, proof_digits),
-                                   common::hmac_sha256(secret, "client " + number + " " + said));
+                                   common::hmac_sha256(secret, "client " + number + " " + payload));
     return hello;
 }
 

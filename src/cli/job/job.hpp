@@ -40,7 +40,7 @@ class Job {
         common::Fd lifeline;  ///< from hello until its other end closes
         std::deque<std::string> outgoing;  ///< answers that the socket had no room for
         bool waits_for_room = false;       ///< so its socket is polled for room too
-        bool said_hello = false;
+        bool has_joined = false;
         bool rejoins = false;  ///< waits for the others to call init again
         char goodbye = 0;      ///< body of its packet 'B': 'f' or 'l'; 0 = none yet
         bool reaped = false;
@@ -102,7 +102,7 @@ class Job {
     void lose(int pe);
     void check_never_joined();
     void check_never_rejoined();
-    void end(int pe, int status, const std::string& sentence, const std::string& said = {},
+    void end(int pe, int status, const std::string& sentence, const std::string& printed = {},
              bool with_events = true);
     std::string events_at_end(int pe, int status) const;
     void say_last(const std::string& sentence, const std::string& events);

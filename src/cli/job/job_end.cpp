@@ -125,7 +125,7 @@ void Job::settle(int pe) {
         board_.set_state(pe, common::PeState::left);
     }
     // Fences stay closed for a PE that never joined: the others cannot complete init without it.
-    if (ended.said_hello) store_.depart(pe);
+    if (ended.has_joined) store_.depart(pe);
     check_never_joined();
     check_never_rejoined();
 }
@@ -255,7 +255,7 @@ void Job::check_never_joined() {
     std::vector<int> missing;
     for (int pe = 0; pe < n_pes_; ++pe) {
         const Pe& candidate = pes_[static_cast<std::size_t>(pe)];
-        if (candidate.reaped && !candidate.said_hello && !candidate.socket) missing.push_back(pe);
+        if (candidate.reaped && !candidate.has_joined && !candidate.socket) missing.push_back(pe);
     }
     if (missing.empty()) return;
     const std::vector<int> waiting = store_.waiting();
@@ -287,12 +287,12 @@ bool Job::some_member_lives() const {
     return std::any_of(pes_.begin(), pes_.end(), [](const Pe& pe) { return bool(pe.lifeline); });
 }
 
-void Job::end(int pe, int status, const std::string& sentence, const std::string& said, bool with_events) {
+void Job::end(int pe, int status, const std::string& sentence, const std::string& printed, bool with_events) {
     if (phase_ != Phase::running) return;
     status_ = status;
     const std::string events = sentence.empty() || !with_events ? std::string() : events_at_end(pe, status);
     board_.abort(pe, status, sentence.empty() ? "PE " + std::to_string(pe) + " ended the job" : sentence);
-    if (!sentence.empty()) say_last(said.empty() ? sentence : said, events);
+    if (!sentence.empty()) say_last(printed.empty() ? sentence : printed, events);
     phase_ = Phase::aborted;
     ended_s_ = now();
     for (Pe& one : pes_) one.able_at_end_s = common::able_seconds(one.member);

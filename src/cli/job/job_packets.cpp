@@ -125,7 +125,7 @@ void Job::begin_watch() {
 void Job::hello(int pe, common::Fd lifeline) {
     Pe& sender = pes_[static_cast<std::size_t>(pe)];
     begin_watch();
-    sender.said_hello = true;
+    sender.has_joined = true;
     sender.goodbye = 0;
     sender.has_run_on = false;
     if (!lifeline) return;

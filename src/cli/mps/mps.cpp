@@ -194,15 +194,15 @@ void Mps::start(const std::string& folder) {
         throw UsageError("--mps: cannot start its guard: " + common::errno_text(failed));
     }
     ::waitpid(pid, nullptr, 0);  // the guard goes on as a child of another process
-    std::string said;
+    std::string answer;
     char bytes[512];
-    while (said.find('\0') == std::string::npos) {
+    while (answer.find('\0') == std::string::npos) {
         const ssize_t got = ::read(status_.get(), bytes, sizeof bytes);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) break;
-        said.append(bytes, static_cast<std::size_t>(got));
+        answer.append(bytes, static_cast<std::size_t>(got));
     }
-    const std::string text = said.substr(0, said.find('\0'));
+    const std::string text = answer.substr(0, answer.find('\0'));
     if (text == "ok") return;
     throw UsageError("--mps: nvidia-cuda-mps-control does not start: " + end_of(text));
 }

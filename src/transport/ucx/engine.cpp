@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t drain_ns = 2'000'000'000;
 constexpr std::uint64_t goodbye_ns = 100'000'000;
 /// The most messages that are carried out before their sender is acknowledged, even under load.
-constexpr std::uint64_t most_untold = 64;
+constexpr std::uint64_t most_unacknowledged = 64;
 constexpr std::string_view magic = "atoll-ucx 4 ";
 
 }  // namespace
@@ -112,19 +112,19 @@ std::uint64_t Engine::post_from(Peer& peer, const Header& header, const void* da
 
 void Engine::note_sent(Peer& peer, std::uint32_t context, std::uint64_t sequence) {
     peer.awaited = sequence;
-    if (peer.said.size() <= context) peer.said.resize(context + 1);
-    Said& said = peer.said[context];
-    if (const std::uint64_t fences = fences_.load(std::memory_order_relaxed); said.fences != fences) {
-        said.fenced = said.last;
-        said.fences = fences;
+    if (peer.sequences.size() <= context) peer.sequences.resize(context + 1);
+    Sequence& of_context = peer.sequences[context];
+    if (const std::uint64_t fences = fences_.load(std::memory_order_relaxed); of_context.fences != fences) {
+        of_context.fenced = of_context.last;
+        of_context.fences = fences;
     }
-    said.last = sequence;
+    of_context.last = sequence;
 }
 
 std::uint64_t Engine::fenced(const Peer& peer, std::uint32_t context) const {
-    if (context >= peer.said.size()) return 0;
-    const Said& said = peer.said[context];
-    return said.fences != fences_.load(std::memory_order_relaxed) ? said.last : said.fenced;
+    if (context >= peer.sequences.size()) return 0;
+    const Sequence& of_context = peer.sequences[context];
+    return of_context.fences != fences_.load(std::memory_order_relaxed) ? of_context.last : of_context.fenced;
 }
 
 std::uint64_t Engine::expect(const Pending& pending) {
@@ -169,7 +169,7 @@ bool Engine::progress() {
     if (device_ && worker_.access() == OwnAccess::device_memory) device_->make_current();
     const bool moved = worker_.progress();
     answer_all();
-    if (!owed_.empty()) tell_all(moved ? most_untold : 1);
+    if (!owed_.empty()) acknowledge_all(moved ? most_unacknowledged : 1);
     if (!lost_.empty()) check_lost();
     return moved;
 }
@@ -195,7 +195,7 @@ void Engine::answer_all() {
 }
 
 /// Sends acknowledgements to PEs for which at least `least` messages are unacknowledged.
-void Engine::tell_all(std::uint64_t least) {
+void Engine::acknowledge_all(std::uint64_t least) {
     std::erase_if(owed_, [&](int pe) {
         Peer& to = peer(pe);
         const std::uint64_t unacknowledged = to.received() - to.acknowledged;
@@ -255,7 +255,7 @@ void Engine::close() noexcept {
     const auto is_over = [&] { return options_.is_over && options_.is_over(); };
     try {
         drain(drain_ns, [&] { return is_over() || (is_settled() && (!rma_ || rma_->settle(met_))); });
-        tell_all(1);
+        acknowledge_all(1);
         Header bye;
         bye.kind = Kind::bye;
         for (Peer* to : met_)

@@ -19,7 +19,7 @@ namespace atl::transport::ucx {
 class Engine;
 
 /// The sequence numbers of a context's messages to one PE.
-struct Said {
+struct Sequence {
     std::uint64_t last = 0;    ///< number of its last message
     std::uint64_t fenced = 0;  ///< number of the last message before the latest fence
     std::uint64_t fences = 0;
@@ -43,8 +43,8 @@ struct Peer {
     bool reported = false;           ///< its death has been reported
     std::uint64_t failed_ns = 0;
     std::string why;
-    std::vector<Said> said;        ///< by context
-    std::unique_ptr<RmaPeer> rma;  ///< created by the first large operation
+    std::vector<Sequence> sequences;  ///< by context
+    std::unique_ptr<RmaPeer> rma;     ///< created by the first large operation
 };
 
 /// The most data that one message carries.
@@ -113,7 +113,7 @@ class Engine {
     void note_sent(Peer& peer, std::uint32_t context, std::uint64_t sequence);
     /// Sequence number of the context's last message to `peer`, or of the last one before the last fence.
     static std::uint64_t last(const Peer& peer, std::uint32_t context) {
-        return context < peer.said.size() ? peer.said[context].last : 0;
+        return context < peer.sequences.size() ? peer.sequences[context].last : 0;
     }
     std::uint64_t fenced(const Peer& peer, std::uint32_t context) const;
     /// Records that the connection is lost, and why.
@@ -167,7 +167,7 @@ class Engine {
     Piece& free_piece();
     void settle_device();
     void lose_device(const std::string& why);
-    void tell_all(std::uint64_t least);
+    void acknowledge_all(std::uint64_t least);
     void check_lost();
     void number(Peer& peer, Header& header, std::uint64_t done);
     std::uint64_t send_numbered(Peer& peer, Packet& packet, std::size_t bytes);

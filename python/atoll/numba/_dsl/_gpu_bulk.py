@@ -22,15 +22,15 @@ def architecture(builder):
         return builder.architecture()
     module, name = builder.module, "atoll_architecture"
     text = ir.Constant(ir.ArrayType(ir.IntType(8), 12), bytearray(b"__CUDA_ARCH\0"))
-    said = module.globals.get(name)
-    if said is None:
-        said = ir.GlobalVariable(module, text.type, name)
-        said.initializer, said.global_constant, said.linkage = text, True, "internal"
+    variable = module.globals.get(name)
+    if variable is None:
+        variable = ir.GlobalVariable(module, text.type, name)
+        variable.initializer, variable.global_constant, variable.linkage = text, True, "internal"
     pointer = ir.IntType(8).as_pointer()
     reflect = module.globals.get("__nvvm_reflect")
     if reflect is None:
         reflect = ir.Function(module, ir.FunctionType(I32, [pointer]), "__nvvm_reflect")
-    return builder.call(reflect, [builder.bitcast(said, pointer)])
+    return builder.call(reflect, [builder.bitcast(variable, pointer)])
 
 
 def has_bulk(builder):

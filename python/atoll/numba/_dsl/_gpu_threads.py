@@ -196,25 +196,25 @@ def _(control, scope, value):
     which = constant(scope)
 
     def of_warp(control, scope, value):
-        said = of_first_lane(np.int64(value))
+        result = of_first_lane(np.int64(value))
         sync_warp()  # a shuffle does not order memory
-        return said
+        return result
 
     def of_block(control, scope, value):
         if p.rank(BLOCK) == 0:
             store_shared(shared_word(), value)
         sync_block()
-        said = load_shared(shared_word())
+        result = load_shared(shared_word())
         sync_block()
-        return said
+        return result
 
     def of_grid(control, scope, value):
         if block() == 0 and p.rank(BLOCK) == 0:
             p.store_relaxed(i64, control + GRID_WORD, value)
         meet_grid(control)
-        said = p.load_relaxed(i64, control + GRID_WORD)
+        result = p.load_relaxed(i64, control + GRID_WORD)
         meet_grid(control)
-        return said
+        return result
 
     if which == THREAD:
         return lambda control, scope, value: np.int64(value)

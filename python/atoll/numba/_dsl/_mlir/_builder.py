@@ -173,10 +173,10 @@ class Builder:
         """Call __nvvm_reflect, since a compiled device function is used in kernels for any GPU."""
         pointer, i32 = llvm.PointerType.get(), mlir.IntegerType.get_signless(32)
         self._once("atoll_architecture", self._name_of_architecture)
-        said = llvm.mlir_addressof(pointer, "atoll_architecture")
+        name_address = llvm.mlir_addressof(pointer, "atoll_architecture")
         kind = mlir.FunctionType.get([pointer], [i32])
         reflect = get_or_insert_function("__nvvm_reflect", kind, self.lower.mlir_gpu_module)
-        return Value(as_list(func.call([i32], reflect.name.value, [said]))[0])
+        return Value(as_list(func.call([i32], reflect.name.value, [name_address]))[0])
 
     def _name_of_architecture(self) -> None:
         text = mlir.StringAttr.get("__CUDA_ARCH\0")
