@@ -81,7 +81,7 @@ class HostsJob {
         while (!all_ended() || (first_failed_ && !is_over_)) {
             poll();
             reap();
-            hear_of_ends();
+            report_ends();
             judge();
             if (!only_sends()) {
                 check_timeout();
@@ -254,7 +254,7 @@ class HostsJob {
     }
 
     void on_end(Agent& agent, int wait_status) {
-        hear_of_end(agent);  // it may have told just before
+        report_end(agent);  // it may have told just before
         agent.ended = true;
         agent.orders = common::Fd();
         // An agent that has told its status may lose its connection while it sends events. That costs events.
@@ -269,10 +269,10 @@ class HostsJob {
     }
 
     /// Agents that send events for a trace live longer than their PEs.
-    void hear_of_ends() {
-        for (const auto& agent : agents_) hear_of_end(*agent);
+    void report_ends() {
+        for (const auto& agent : agents_) report_end(*agent);
     }
-    void hear_of_end(Agent& agent) {
+    void report_end(Agent& agent) {
         const std::optional<int> status = agent.has_status() ? std::nullopt : trace_.status_of(agent);
         if (!status) return;
         agent.pes_ended = true;

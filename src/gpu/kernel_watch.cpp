@@ -21,7 +21,7 @@ namespace {
 constexpr int interval_ms = 100;
 /// Time for a program to make a call that throws a kernel's error as an exception. The kernel has
 /// trapped, so the program's next GPU call returns at once.
-constexpr std::chrono::seconds time_to_hear{5};
+constexpr std::chrono::seconds report_timeout{5};
 
 static_assert(sizeof(device::Watch) <= KernelWatch::bytes);
 
@@ -116,7 +116,7 @@ void KernelWatch::update(bool is_last) {
     if (is_reported_ || is_raised_.load() || !has_report()) return;
     const auto now = std::chrono::steady_clock::now();
     if (!seen_) seen_ = now;
-    if (job_.settings.raise_kernel_errors && !is_last && now - *seen_ < time_to_hear) return;
+    if (job_.settings.raise_kernel_errors && !is_last && now - *seen_ < report_timeout) return;
     is_reported_ = true;
     const std::string text = error_text() + " The job ends.";
     common::say(text);

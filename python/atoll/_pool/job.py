@@ -298,9 +298,9 @@ class PoolJob:
         send(pe.sock, b"p", pickle.dumps(sys.path))
         with self._lock:
             self._pes[number] = pe
-        self._watch(pe.sock.fileno(), lambda: self._hear(pe))
+        self._watch(pe.sock.fileno(), lambda: self._receive(pe))
 
-    def _hear(self, pe: Pe) -> None:
+    def _receive(self, pe: Pe) -> None:
         try:
             kind, packet, fds = receive(pe.sock)
         except OSError:

@@ -109,8 +109,8 @@ std::unique_ptr<Bootstrap> meet_by(const common::Settings& settings, Link link) 
         link.server.reset();
         return create_host_link(settings, id, link.pe, link.n_pes, name);
     } catch (const Error&) {
-        constexpr double to_hear_it_s = 2;
-        others_have_exited(to_hear_it_s);
+        constexpr double report_time_s = 2;
+        others_have_exited(report_time_s);
         throw;
     }
 }

@@ -44,7 +44,7 @@ class NetLink final : public StoreLink {
     NetLink(const common::Settings& settings, Link link, std::string_view name, TracedBoard traced)
         : StoreLink(std::move(link), name), timeout_s_(settings.init_timeout_s), traced_(std::move(traced)) {
         if (server_) server_->serve_hosts();
-        client_->on_news([this](const Frame& frame) { hear(frame); });
+        client_->on_news([this](const Frame& frame) { receive_news(frame); });
         // The server drops news that come before serve_hosts.
         client_->fence();
     }
@@ -174,7 +174,7 @@ class NetLink final : public StoreLink {
     }
 
     /// Handles a frame of the server. It may arrive before there is a board; a failure then ends the waits.
-    void hear(const Frame& frame) const {
+    void receive_news(const Frame& frame) const {
         if (frame.type == 'T') {
             const bool is_in = board_ && board_.view().state(pe_) != common::PeState::absent;
             return client_->tell_doing(is_in ? board_.view().doing(pe_, !frame.body.empty())

@@ -48,12 +48,12 @@ void Messages::release() noexcept {
 
 /// Requests delivery of letters and returned cells. Without it they could overwrite later memory at that
 /// address after the team's end.
-void Messages::ask_to_hear() {
+void Messages::subscribe() {
     const core::Spread& spread = *team_.spread();
     for (int pe = 0; pe < team_.n_pes(); ++pe) {
         if (spread.is_local(pe)) continue;
-        if (sender(pe).cells != 0) spread.ask_to_hear(spread.first_of_part(pe));
-        if (receiver(pe).cells != 0) spread.ask_to_hear(pe);
+        if (sender(pe).cells != 0) spread.subscribe(spread.first_of_part(pe));
+        if (receiver(pe).cells != 0) spread.subscribe(pe);
     }
 }
 

@@ -77,7 +77,7 @@ class Messages final : public core::TeamAttachment {
     static Messages& of(core::TeamState& team);
     explicit Messages(core::TeamState& team);
     void release() noexcept override;
-    void ask_to_hear() override;
+    void subscribe() override;
 
     Endpoint& sender(int pe) { return senders_[static_cast<std::size_t>(pe)]; }
     Endpoint& receiver(int pe) { return receivers_[static_cast<std::size_t>(pe)]; }

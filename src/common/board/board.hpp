@@ -195,9 +195,10 @@ struct alignas(64) BoardHeader {
     std::atomic<std::uint32_t> abort_claim{0};
     /// The last look of core::HangWatch, in jobs that no launcher watches; CLOCK_MONOTONIC.
     std::atomic<std::uint64_t> looked_ns{0};
-    std::atomic<std::uint64_t> told_picture{0};  ///< the waits of the last standstill that was reported
-    std::atomic<std::uint32_t> told{0};          ///< number of reports
-    std::atomic<std::uint32_t> told_sleep{0};    ///< 1: a report told of PEs that sleep or work outside Atoll
+    std::atomic<std::uint64_t> reported_waits{0};  ///< the waits of the last standstill that was reported
+    std::atomic<std::uint32_t> n_reports{0};       ///< number of reports
+    std::atomic<std::uint32_t> reported_sleep{
+        0};  ///< 1: a report told of PEs that sleep or work outside Atoll
     /// PEs that finalized, left or died.
     alignas(64) std::atomic<std::uint32_t> exited{0};
     std::atomic<std::uint32_t> left{0};  ///< those of `exited` that left without finalize

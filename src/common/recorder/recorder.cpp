@@ -56,8 +56,8 @@ std::string Recorder::called_name(const char* operation) const {
     if (current_call().call == 0) return operation;
     const std::uint64_t what = call_.event->what.load(std::memory_order_relaxed);
     const auto number = static_cast<std::uint16_t>(what >> 16);
-    const bool is_told = static_cast<EventState>(what >> 8 & 0xff) != EventState::begun;
-    if (!is_told || operation_name(number) != operation) return operation;
+    const bool is_reported = static_cast<EventState>(what >> 8 & 0xff) != EventState::begun;
+    if (!is_reported || operation_name(number) != operation) return operation;
     std::uint64_t words[event_words];
     for (int w = 0; w < event_words; ++w) words[w] = call_.event->words[w].load(std::memory_order_relaxed);
     return common::called_name(number, words);

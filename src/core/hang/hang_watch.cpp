@@ -69,8 +69,9 @@ bool HangWatch::takes_turn(common::BoardHeader& header, std::uint64_t now_ns) {
 void HangWatch::look_at(bootstrap::Bootstrap* job, const common::BoardView& board, double limit_s,
                         double now_s) {
     constexpr std::uint32_t most_doublings = 16;
-    const std::uint32_t told = std::min(board.header().told.load(std::memory_order_acquire), most_doublings);
-    const double limit_now_s = limit_s * static_cast<double>(1U << told);
+    const std::uint32_t n_reports =
+        std::min(board.header().n_reports.load(std::memory_order_acquire), most_doublings);
+    const double limit_now_s = limit_s * static_cast<double>(1U << n_reports);
     next_s_ = now_s + stall_interval_s(limit_now_s, longest_interval_s);
     if (job == nullptr) board.mark_dead();
     const std::vector<common::PeDoing> doing =
@@ -84,14 +85,14 @@ void HangWatch::look_at(bootstrap::Bootstrap* job, const common::BoardView& boar
 /// The launcher's program asks these PEs for their lines. Without it the report lacks them.
 void HangWatch::look_for_sleepers(const common::BoardView& board, double limit_s, double now_s) {
     if (!sleep_) sleep_.emplace(limit_s, ::isatty(STDIN_FILENO) != 0, false);
-    std::atomic<std::uint32_t>& told = board.header().told_sleep;
-    if (!sleep_->is_due(now_s) || told.load(std::memory_order_relaxed) != 0) return;
+    std::atomic<std::uint32_t>& n_reports = board.header().reported_sleep;
+    if (!sleep_->is_due(now_s) || n_reports.load(std::memory_order_relaxed) != 0) return;
     for (int pe = 0; pe < board.n_pes(); ++pe)
         if (board.entry(pe).pid.load(std::memory_order_acquire) == common::pid_elsewhere &&
             board.state(pe) < common::PeState::finalized)
             return;
     if (!sleep_->update(board.all_doing(false), now_s)) return;
-    if (told.exchange(1, std::memory_order_relaxed) != 0) return;
+    if (n_reports.exchange(1, std::memory_order_relaxed) != 0) return;
     const std::string heading = sleep_->text_of_waits() + "; what the PEs are doing";
     if (!report_by_launcher(heading, board.header().path))
         common::say(report_of(board.all_doing(), heading, "atoll: "));
@@ -101,13 +102,13 @@ void HangWatch::look_for_sleepers(const common::BoardView& board, double limit_s
 void HangWatch::report(bootstrap::Bootstrap* job, const common::BoardView& board, std::uint64_t picture,
                        double limit_s) {
     common::BoardHeader& header = board.header();
-    std::uint64_t before = header.told_picture.load(std::memory_order_acquire);
+    std::uint64_t before = header.reported_waits.load(std::memory_order_acquire);
     if (before == picture) return;
     const std::vector<common::PeDoing> doing = all_doing(job, board, patience_for_report_s, true);
     const WaitsOfAll waits = waits_of(doing);
     if (!waits.are_all() || waits.picture != picture) return;
-    if (!header.told_picture.compare_exchange_strong(before, picture, std::memory_order_acq_rel)) return;
-    header.told.fetch_add(1, std::memory_order_acq_rel);
+    if (!header.reported_waits.compare_exchange_strong(before, picture, std::memory_order_acq_rel)) return;
+    header.n_reports.fetch_add(1, std::memory_order_acq_rel);
     common::say(report_of(doing, stall_heading(limit_s), "atoll: "));
 }
 

@@ -115,7 +115,7 @@ void Spread::complete() const { transport_->quiet(context_, -1); }
 
 /// Makes the target acknowledge. An empty put is carried out after all puts before a fence, and is
 /// acknowledged.
-void Spread::ask_to_hear(int member) const {
+void Spread::subscribe(int member) const {
     order(member);
     transport_->put(context_, team_.world_pe(member),
                     block_offset(parts_.part_of[static_cast<std::size_t>(member)]), block_, 0,

@@ -144,7 +144,7 @@ class Spread {
         }
     }
     /// Makes earlier unacknowledged puts to a member complete, too, once `complete` returns.
-    void ask_to_hear(int member) const;
+    void subscribe(int member) const;
     // ---- letters between members of different parts
     /// Offset of the letter from `writer` to `reader`, in the slot of the first member of the reader's part.
     std::uint64_t notification_offset(int reader, int writer) const;

@@ -132,7 +132,7 @@ void TeamState::release_attachments() {
 
 void TeamState::complete() const {
     if (!spread_) return;
-    if (messages) messages->ask_to_hear();
+    if (messages) messages->subscribe();
     spread_->complete();
 }
 

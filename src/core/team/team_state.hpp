@@ -27,7 +27,7 @@ struct TeamAttachment {
     virtual void release() noexcept {}
     /// Called before release. Makes unacknowledged messages between hosts complete once Spread::complete
     /// returns.
-    virtual void ask_to_hear() {}
+    virtual void subscribe() {}
 };
 
 class TeamState {
