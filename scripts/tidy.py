@@ -86,7 +86,7 @@ def sources() -> Iterator[Source]:
         yield Source(file, entry["command"], total.hexdigest())
 
 
-def look(file: Path, commands: Path = BUILD) -> str:
+def run_tidy(file: Path, commands: Path = BUILD) -> str:
     """Return the findings of clang-tidy in a file; empty if it passes. `commands` has its compile commands."""
     # The commands are those of another compiler, which may know warnings that clang does not. libstdc++ itself uses what
     # it marks as deprecated.
@@ -135,13 +135,13 @@ def passes_together(batch: list[Source], folder: Path) -> bool:
     command = first.command.replace(f"-c {first.file}", f"{quoted} -c {joined}")
     entry = {"directory": str(BUILD), "command": command, "file": str(joined)}
     (folder / "compile_commands.json").write_text(json.dumps([entry]))
-    return not look(joined, folder)
+    return not run_tidy(joined, folder)
 
 
 def examine(name: str, batch: list[Source], passed: Path) -> int:
     """Check the sources of a batch, report findings, and note what passed; return the number of files with findings."""
     if len(batch) == 1:
-        if report := look(batch[0].file):
+        if report := run_tidy(batch[0].file):
             print(report, flush=True)
             return 1
     elif not passes_together(batch, BUILD / "together" / name):

@@ -13,9 +13,9 @@ MemoryWatch::MemoryWatch()
 
 MemoryState MemoryWatch::state() {
     const std::uint64_t now = now_ns();
-    if (now >= next_look_ns_) {
+    if (now >= next_check_ns_) {
         last_ = source_();
-        next_look_ns_ = now + every_ns_;
+        next_check_ns_ = now + every_ns_;
     }
     return last_;
 }

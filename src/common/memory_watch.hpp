@@ -27,7 +27,7 @@ class MemoryWatch {
   private:
     std::function<MemoryState()> source_;
     std::uint64_t every_ns_ = 0;
-    std::uint64_t next_look_ns_ = 0;
+    std::uint64_t next_check_ns_ = 0;
     MemoryState last_{};
 };
 

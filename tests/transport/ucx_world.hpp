@@ -26,18 +26,18 @@ class Directory {
     }
     std::string find(int pe) {
         const std::lock_guard lock(mutex_);
-        ++looked_up_;
+        ++n_lookups_;
         return values_.at(pe);
     }
     int looked_up() {
         const std::lock_guard lock(mutex_);
-        return looked_up_;
+        return n_lookups_;
     }
 
   private:
     std::mutex mutex_;
     std::map<int, std::string> values_;
-    int looked_up_ = 0;
+    int n_lookups_ = 0;
 };
 
 /// Networks for UCX (UCX_TLS): one host as if it were several, and shared memory.

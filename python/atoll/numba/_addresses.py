@@ -147,7 +147,7 @@ def slot_in(builder, team, pe):
     return slot
 
 
-def looked_at(team, x, pe):
+def checked_peer(team, x, pe):
     peer_for(team, CHECK_PEER, p.address(x), pe)
     return 0
 
@@ -158,7 +158,7 @@ def peer_in(team, x, pe):
 
     def build(context, builder, values):
         if isinstance(builder, ir.IRBuilder):
-            context.compile_internal(builder, looked_at, i64(team, x, i64), values)
+            context.compile_internal(builder, checked_peer, i64(team, x, i64), values)
         mine, stride = (builder.extract_value(values[0], TEAM.index(name)) for name in ("my_slot", "stride"))
         distance = builder.mul(builder.sub(slot_in(builder, values[0], values[2]), mine), stride)
         if not isinstance(builder, ir.IRBuilder):

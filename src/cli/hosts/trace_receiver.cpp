@@ -22,7 +22,7 @@
 namespace atl::cli {
 namespace {
 
-constexpr auto look_again = std::chrono::milliseconds(20);
+constexpr auto poll_interval = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -164,7 +164,7 @@ void TraceReceiver::wait(const std::function<bool()>& is_interrupted) {
         const std::lock_guard lock(mutex_);
         for (Host& host : hosts_) host.last = Clock::now();
     }
-    while (one_is_coming() && !is_interrupted()) std::this_thread::sleep_for(look_again);
+    while (one_is_coming() && !is_interrupted()) std::this_thread::sleep_for(poll_interval);
 }
 
 ReceivedTrace TraceReceiver::take_trace(const std::vector<bool>& came) {

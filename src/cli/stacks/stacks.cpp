@@ -306,9 +306,9 @@ void name_updates(std::vector<common::PeDoing>& doing) {
 /// PEs that have been asked for their stacks and only poll a word show that soon. They then count as waiting.
 void show_polls(const common::BoardView& board, const std::vector<int>& asked,
                 std::vector<common::PeDoing>& doing) {
-    constexpr int most_looks = 20;
+    constexpr int most_checks = 20;
     constexpr auto between = std::chrono::milliseconds(10);
-    for (int look = 0; look < most_looks; ++look) {
+    for (int check = 0; check < most_checks; ++check) {
         bool all_poll = true;
         for (const int pe : asked) {
             common::PeDoing& one = doing[static_cast<std::size_t>(pe)];

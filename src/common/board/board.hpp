@@ -194,7 +194,7 @@ struct alignas(64) BoardHeader {
     /// Taken by the caller of abort() that writes the three fields above, before it sets `abort`.
     std::atomic<std::uint32_t> abort_claim{0};
     /// The last look of core::HangWatch, in jobs that no launcher watches; CLOCK_MONOTONIC.
-    std::atomic<std::uint64_t> looked_ns{0};
+    std::atomic<std::uint64_t> checked_ns{0};
     std::atomic<std::uint64_t> reported_waits{0};  ///< the waits of the last standstill that was reported
     std::atomic<std::uint32_t> n_reports{0};       ///< number of reports
     std::atomic<std::uint32_t> reported_sleep{

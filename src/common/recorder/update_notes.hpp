@@ -59,7 +59,7 @@ struct UpdateNotes {
             const std::uint64_t count = first.count.load(std::memory_order_relaxed) + 1;
             first.count.store(count, std::memory_order_relaxed);
             if ((count & (count - 1)) == 0) [[unlikely]]
-                look_up_site(first);
+                find_site(first);
             return;
         }
         UpdateNote& note = entry(offset + 1, target);
@@ -71,7 +71,7 @@ struct UpdateNotes {
         note.to.store(to, std::memory_order_relaxed);
         note.count.store(before + 1, std::memory_order_relaxed);
         if (!is_like_last) note.site.store(0, std::memory_order_relaxed);
-        look_up_site(note);
+        find_site(note);
     }
     /// Forgets the updates of words from `begin` up to `end`, which get another meaning.
     void forget(std::uint64_t begin, std::uint64_t end) noexcept {
@@ -87,7 +87,7 @@ struct UpdateNotes {
     }
 
   private:
-    [[gnu::noinline]] void look_up_site(UpdateNote& note) noexcept {
+    [[gnu::noinline]] void find_site(UpdateNote& note) noexcept {
         if (const std::uint64_t number = sites.number_here(); number != 0)
             note.site.store(number | note.count.load(std::memory_order_relaxed) << UpdateNote::site_shift,
                             std::memory_order_relaxed);

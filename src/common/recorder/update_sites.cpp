@@ -16,21 +16,21 @@ namespace {
 constexpr std::uint32_t at_once = 64;
 /// Ticks between two of the later ones, and the number of updates after which the clock is read.
 constexpr std::uint64_t between_ticks = 1u << 22;
-constexpr std::uint32_t looks_at_clock = 64;
+constexpr std::uint32_t clock_interval = 64;
 
 }  // namespace
 
 bool UpdateSites::is_due() noexcept {
-    const std::uint32_t done = looked_up_.load(std::memory_order_relaxed);
+    const std::uint32_t done = n_lookups_.load(std::memory_order_relaxed);
     if (done >= at_once) {
         const std::uint32_t left_out = left_out_.load(std::memory_order_relaxed) + 1;
         left_out_.store(left_out, std::memory_order_relaxed);
-        if (left_out % looks_at_clock != 0) return false;
+        if (left_out % clock_interval != 0) return false;
         const std::uint64_t now = counter_ticks();
         if (now - last_ticks_.load(std::memory_order_relaxed) < between_ticks) return false;
         last_ticks_.store(now, std::memory_order_relaxed);
     }
-    looked_up_.store(done + 1, std::memory_order_relaxed);
+    n_lookups_.store(done + 1, std::memory_order_relaxed);
     return true;
 }
 
@@ -90,7 +90,7 @@ UpdateSite UpdateSites::site(std::uint64_t number) const noexcept {
 void UpdateSites::clear() noexcept {
     used_.store(0, std::memory_order_relaxed);
     texts_.store(0, std::memory_order_relaxed);
-    looked_up_.store(0, std::memory_order_relaxed);
+    n_lookups_.store(0, std::memory_order_relaxed);
     left_out_.store(0, std::memory_order_relaxed);
     last_ticks_.store(0, std::memory_order_relaxed);
 }

@@ -37,7 +37,7 @@ class UpdateSites {
     Entry entries_[most];
     std::atomic<std::uint64_t> texts_;  ///< a bit for each entry: it is a text
     std::atomic<std::uint32_t> used_;
-    std::atomic<std::uint32_t> looked_up_, left_out_;
+    std::atomic<std::uint32_t> n_lookups_, left_out_;
     std::atomic<std::uint64_t> last_ticks_;
 };
 

@@ -29,12 +29,12 @@ std::vector<common::PeDoing> all_doing(bootstrap::Bootstrap* job, const common::
 
 }  // namespace
 
-void HangWatch::look(bootstrap::Bootstrap* job, const common::BoardView& board, double limit_s) noexcept {
+void HangWatch::check(bootstrap::Bootstrap* job, const common::BoardView& board, double limit_s) noexcept {
     if (limit_s <= 0 || (job != nullptr && !job->sees_all())) return;
     const std::unique_lock guard(mutex_, std::try_to_lock);
     if (!guard) return;
     if (std::exchange(board_, &board.header()) != &board.header()) {
-        my_look_ns_ = 1;
+        my_check_ns_ = 1;
         sleep_.reset();
     }
     const std::uint64_t now_ns = common::now_ns();
@@ -42,7 +42,7 @@ void HangWatch::look(bootstrap::Bootstrap* job, const common::BoardView& board, 
     const double now_s = static_cast<double>(now_ns) * 1e-9;
     if (now_s < next_s_) return;
     try {
-        look_at(job, board, limit_s, now_s);
+        check_board(job, board, limit_s, now_s);
     } catch (const std::exception&) {  // without memory there is no report
         standstill_.restart(now_s);
     }
@@ -50,12 +50,12 @@ void HangWatch::look(bootstrap::Bootstrap* job, const common::BoardView& board, 
 
 /// True if this PE is the one that looks. The standstill begins again if it was not, or was stopped.
 bool HangWatch::takes_turn(common::BoardHeader& header, std::uint64_t now_ns) {
-    std::uint64_t last = header.looked_ns.load(std::memory_order_relaxed);
-    const bool was_mine = last == my_look_ns_;
+    std::uint64_t last = header.checked_ns.load(std::memory_order_relaxed);
+    const bool was_mine = last == my_check_ns_;
     const bool has_lapsed = now_ns > last + lapse_ns;
     if (!was_mine && !has_lapsed) return false;
-    if (!header.looked_ns.compare_exchange_strong(last, now_ns, std::memory_order_relaxed)) return false;
-    my_look_ns_ = now_ns;
+    if (!header.checked_ns.compare_exchange_strong(last, now_ns, std::memory_order_relaxed)) return false;
+    my_check_ns_ = now_ns;
     constexpr std::uint64_t stopped_ns = 1'000'000'000;
     if (!was_mine || now_ns > last + stopped_ns) {
         const double now_s = static_cast<double>(now_ns) * 1e-9;
@@ -66,8 +66,8 @@ bool HangWatch::takes_turn(common::BoardHeader& header, std::uint64_t now_ns) {
     return true;
 }
 
-void HangWatch::look_at(bootstrap::Bootstrap* job, const common::BoardView& board, double limit_s,
-                        double now_s) {
+void HangWatch::check_board(bootstrap::Bootstrap* job, const common::BoardView& board, double limit_s,
+                            double now_s) {
     constexpr std::uint32_t most_doublings = 16;
     const std::uint32_t n_reports =
         std::min(board.header().n_reports.load(std::memory_order_acquire), most_doublings);
@@ -79,11 +79,11 @@ void HangWatch::look_at(bootstrap::Bootstrap* job, const common::BoardView& boar
     const WaitsOfAll waits = waits_of(doing);
     const double passed_s = standstill_.seconds(doing, waits.picture, waits.are_all(), now_s);
     if (passed_s > 0 && passed_s >= limit_now_s) report(job, board, waits.picture, limit_now_s);
-    if (!waits.are_all()) look_for_sleepers(board, limit_s, now_s);
+    if (!waits.are_all()) check_sleepers(board, limit_s, now_s);
 }
 
 /// The launcher's program asks these PEs for their lines. Without it the report lacks them.
-void HangWatch::look_for_sleepers(const common::BoardView& board, double limit_s, double now_s) {
+void HangWatch::check_sleepers(const common::BoardView& board, double limit_s, double now_s) {
     if (!sleep_) sleep_.emplace(limit_s, ::isatty(STDIN_FILENO) != 0, false);
     std::atomic<std::uint32_t>& n_reports = board.header().reported_sleep;
     if (!sleep_->is_due(now_s) || n_reports.load(std::memory_order_relaxed) != 0) return;

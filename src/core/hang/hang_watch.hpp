@@ -20,17 +20,17 @@ class HangWatch {
     /// program may have long waits. PEs that do not wait are reported once a job, if all run on this host.
     /// `limit_s` is ATOLL_STALL_WARN; 0 means never. `job` is null for a board
     /// whose PEs all run on this host.
-    void look(bootstrap::Bootstrap* job, const common::BoardView& board, double limit_s) noexcept;
+    void check(bootstrap::Bootstrap* job, const common::BoardView& board, double limit_s) noexcept;
 
   private:
     bool takes_turn(common::BoardHeader& header, std::uint64_t now_ns);
-    void look_at(bootstrap::Bootstrap* job, const common::BoardView& board, double limit_s, double now_s);
-    void look_for_sleepers(const common::BoardView& board, double limit_s, double now_s);
+    void check_board(bootstrap::Bootstrap* job, const common::BoardView& board, double limit_s, double now_s);
+    void check_sleepers(const common::BoardView& board, double limit_s, double now_s);
     static void report(bootstrap::Bootstrap* job, const common::BoardView& board, std::uint64_t picture,
                        double limit_s);
 
-    std::mutex mutex_;              // threads of the PE may wait at once; guards all below
-    std::uint64_t my_look_ns_ = 1;  ///< the last look of this PE; 1: none
+    std::mutex mutex_;               // threads of the PE may wait at once; guards all below
+    std::uint64_t my_check_ns_ = 1;  ///< the last look of this PE; 1: none
     double next_s_ = 0;
     Standstill standstill_{Standstill::of_waits};
     std::optional<SleepWatch> sleep_;

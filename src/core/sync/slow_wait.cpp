@@ -197,7 +197,7 @@ void SlowWait::check() {
     if (const int first = 0; core::ExitedPes::among(job_, &first, 1)) job_.board().mark_dead();
     // PEs that are still in init do not answer one another.
     if (!job_.waits().at_start.are_this_threads())
-        job_.waits().hang_watch.look(&job_.bootstrap(), job_.board(), job_.settings().stall_warn_s);
+        job_.waits().hang_watch.check(&job_.bootstrap(), job_.board(), job_.settings().stall_warn_s);
     if (hooked_ && !reason_.to_its_end && common::wait_hooks().interrupted(hook_state_))
         throw Error(ErrorCode::interrupted,
                     "Interrupted while waiting: " + describe(job_, reason_, current_value()) + ".");
