@@ -207,7 +207,7 @@ template <class Scope = Thread> class Outbox {
     /// one thread, end. All messages of such a mailbox have the same number of parts.
     ATOLL_ANYWHERE void begin() {
         ++number_;
-        if (on_their_way() > Mailbox::depth) wait_for_room();
+        if (in_flight() > Mailbox::depth) wait_for_room();
         slot_ = slots_ + number_ % Mailbox::depth * pairs_;
     }
     ATOLL_ANYWHERE void store(unsigned long long part, unsigned long long data) const {
@@ -221,7 +221,7 @@ template <class Scope = Thread> class Outbox {
     ATOLL_ANYWHERE void close() const {
         detail::Post* mine = detail::post_of(box_, pe_);
         mine->posted = number_;  // every thread stores it, so that its later loads see its own store
-        mine->seen_taken = number_ - on_their_way();
+        mine->seen_taken = number_ - in_flight();
     }
 
   private:
@@ -235,13 +235,13 @@ template <class Scope = Thread> class Outbox {
     }
     /// Number of unacknowledged messages, this one included: at most nine, so half of the counters' bits
     /// suffice.
-    ATOLL_ANYWHERE unsigned on_their_way() const { return static_cast<unsigned>(number_) - taken_; }
+    ATOLL_ANYWHERE unsigned in_flight() const { return static_cast<unsigned>(number_) - taken_; }
     ATOLL_ANYWHERE void wait_for_room() {
         detail::spin(
             team_,
             [&] {
                 taken_ = load_taken();
-                return on_their_way() <= Mailbox::depth;
+                return in_flight() <= Mailbox::depth;
             },
             [&] {
                 return detail::waiting(team_.control, call_, taken_word_, Compare::ge,

@@ -236,15 +236,15 @@ def random(
 
 def _refuse_more(shape: Any, more: tuple[Any, ...]) -> None:
     """Raise a TypeError for arguments without names, as of random(3, 3): the second 3 may be a length or a seed."""
-    ways = []
+    options = []
     if all(map(is_one, (shape, *more))):
-        ways.append(f"random({(shape, *more)}) for {1 + len(more)} axes")
+        options.append(f"random({(shape, *more)}) for {1 + len(more)} axes")
     if len(more) == 1:
-        ways.append(f"random({shape}, seed={more[0]})")
+        options.append(f"random({shape}, seed={more[0]})")
     called = ", ".join(map(str, (shape, *more)))
     raise TypeError(
         f"random({called}): the shape is one argument, and the others have names. Write "
-        f"{' or '.join(ways) or 'random(shape, seed=..., dtype=...)'}."
+        f"{' or '.join(options) or 'random(shape, seed=..., dtype=...)'}."
     )
 
 

@@ -63,7 +63,7 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
         return accumulate(inputs[0], ufunc, *inputs[1:], **{"axis": 0, **keywords})
     if method == "reduce" and ufunc.__name__ in _REDUCTIONS:
         return _reduce(_REDUCTIONS[ufunc.__name__], inputs[0], keywords)
-    _refuse_other_ways(ufunc, method, keywords)
+    _refuse_other_options(ufunc, method, keywords)
     outs = keywords.pop("out", None)
     if not all(isinstance(out, DistArray) for out in outs or ()):
         raise TypeError(f"numpy.{ufunc.__name__}: out= must be a distributed array, as the operands are.")
@@ -99,7 +99,7 @@ def _have_records(inputs: tuple[Any, ...]) -> bool:
     return all(getattr(x, "dtype", None) is not None and x.dtype.names is not None for x in inputs)
 
 
-def _refuse_other_ways(ufunc: np.ufunc, method: str, keywords: dict[str, Any]) -> None:
+def _refuse_other_options(ufunc: np.ufunc, method: str, keywords: dict[str, Any]) -> None:
     """Raise for a call of a ufunc that has no meaning on parts; the text has the cure."""
     name = ufunc.__name__
     if method == "__call__" and "where" in keywords:

@@ -236,14 +236,14 @@ class SparseMatrix(Arithmetic, _current.OverTeam):
             )
         if x._layout.axes != axes:
             is_vector = len(axes) == 1
-            way = (
+            advice = (
                 "x.redistribute() makes blocks"
                 if is_vector
                 else 'x.redistribute(["block", "whole"]) makes them'
             )
             raise atoll.ShapeMismatch(
                 f"A.dot(): {name} is {x!r}; expected {'one axis' if is_vector else 'rows'} of {axes[0].length} "
-                f"{'elements' if is_vector else 'indices, whole,'} in blocks; {way}."
+                f"{'elements' if is_vector else 'indices, whole,'} in blocks; {advice}."
             )
 
     def _triplets(self) -> tuple[Array, Array, Array]:

@@ -74,7 +74,7 @@ def breadth_first(A: SparseMatrix, source: int, *, directed: bool = True) -> tup
         raise IndexError(
             f"breadth_first(): vertex {source} does not exist; the graph has vertices 0 to {n - 1}."
         )
-    graph = A if directed else _both_ways(A)
+    graph = A if directed else _symmetrized(A)
     frontier = Frontier(graph, start)
     while frontier.advance():
         pass
@@ -171,7 +171,7 @@ def connected_components(A: SparseMatrix) -> tuple[int, DistArray]:
     and 16 for each element.
     """
     _checked("connected_components", A)
-    graph = _both_ways(A)
+    graph = _symmetrized(A)
     f = DistArray._from_part(Layout.bare(graph._rows), graph._rows.indices(_current.my_pe()))
     grand = f.copy()
     while True:
@@ -210,7 +210,7 @@ def _numbered(f: DistArray) -> tuple[int, DistArray]:
     return int(counts.sum()), labels
 
 
-def _both_ways(A: SparseMatrix) -> SparseMatrix:
+def _symmetrized(A: SparseMatrix) -> SparseMatrix:
     """Return the graph with each edge in both directions."""
     row, column, _ = A._triplets()
     ones = np.ones(2 * len(row), np.int8)

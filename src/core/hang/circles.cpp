@@ -20,7 +20,7 @@ std::vector<int> path_to(int pe, int start, const std::vector<int>& from) {
 }
 
 /// The shortest way from `start` back to it, by waits for PEs that wait themselves; empty without one.
-std::vector<int> way_back_to(const WaitGraph& graph, int start) {
+std::vector<int> path_back_to(const WaitGraph& graph, int start) {
     std::vector<int> from(graph.doing().size(), -1), queue{start};
     for (std::size_t i = 0; i < queue.size(); ++i) {
         const int pe = queue[i];
@@ -39,7 +39,7 @@ std::vector<int> find_circle(const WaitGraph& graph) {
     std::vector<int> best;
     constexpr std::size_t shortest = 2;
     for (const int start : graph.waiting()) {
-        std::vector<int> path = way_back_to(graph, start);
+        std::vector<int> path = path_back_to(graph, start);
         if (!path.empty() && (best.empty() || path.size() < best.size())) best = std::move(path);
         if (best.size() == shortest) break;
     }

@@ -56,7 +56,7 @@ std::string Rma::describe(UcxRma option, const Library& ucp) {
 
 /// True if the PE can be reached by UCX's own operations. That is known once the first acknowledgement shows
 /// that the connection is made.
-bool Rma::has_way(Lock& lock, Waiting& waiting, const char* operation, Peer& peer) {
+bool Rma::connects(Lock& lock, Waiting& waiting, const char* operation, Peer& peer) {
     if (of(peer).path == RmaPeer::Path::unknown) {
         if (peer.awaited == 0) engine_.greet(peer);
         waiting.until(lock, operation, peer.pe, [&] { return peer.done != 0; });
@@ -73,7 +73,7 @@ bool Rma::does_it_itself(const Peer& peer) const {
 bool Rma::reaches(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, std::uint64_t offset,
                   std::size_t bytes) {
     if (bytes < least_bytes_ || (is_on_device(offset) && option_ != UcxRma::device) ||
-        !has_way(lock, waiting, operation, peer) || is_refused(peer, offset))
+        !connects(lock, waiting, operation, peer) || is_refused(peer, offset))
         return false;
     for (std::uint64_t at = offset, end = offset + bytes; at < end; at = of(peer).keys.at(at)->end) {
         if (of(peer).keys.at(at)) continue;

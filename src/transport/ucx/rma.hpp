@@ -118,7 +118,7 @@ class Rma {
     /// Runs `issue(operations)` and waits for its requests.
     template <class Issue>
     void run(Lock& lock, Waiting& waiting, const char* operation, Peer& peer, Issue&& issue);
-    bool has_way(Lock& lock, Waiting& waiting, const char* operation, Peer& peer);
+    bool connects(Lock& lock, Waiting& waiting, const char* operation, Peer& peer);
     bool does_it_itself(const Peer& peer) const;
     bool admits(const Peer& peer, const OwnKeys& own) const;
     static bool is_refused(Peer& peer, std::uint64_t offset);
