@@ -21,8 +21,8 @@ class Bench:
         self.options = parser.parse_args()
         self.side, self.my_pe, self.n_pes, self.barrier = side, my_pe, n_pes, barrier
         self.share: Callable[[float], float]  # returns PE 0's value on all PEs
-        crowded = n_pes > (os.cpu_count() or 1)
-        self.batch_ns = (1e6 if self.options.quick else 4e6) * (5 if crowded else 1)
+        oversubscribed = n_pes > (os.cpu_count() or 1)
+        self.batch_ns = (1e6 if self.options.quick else 4e6) * (5 if oversubscribed else 1)
         self.batches = 5 if self.options.quick else 15
 
     def batch(self, run: Callable[[int], None], repeats: int) -> float:

@@ -67,7 +67,7 @@ const DevicePlugin& load() {
     return *plugin;
 }
 
-bool stands_somewhere() {
+bool is_installed() {
     for (const std::string& path : candidates())
         if (path.find('/') != std::string::npos && std::filesystem::exists(path)) return true;
     void* const library = ::dlopen(file_name, RTLD_LAZY | RTLD_LOCAL);
@@ -77,7 +77,7 @@ bool stands_somewhere() {
 }  // namespace
 
 std::string describe_device_plugin() {
-    if (!stands_somewhere()) return "no GPU part here (building it needs the CUDA toolkit)";
+    if (!is_installed()) return "no GPU part here (building it needs the CUDA toolkit)";
     try {
         const DevicePlugin& plugin = device_plugin();
         Dl_info where{};

@@ -111,8 +111,8 @@ Layout agree_on_layout(const common::BoardView& board, const common::Settings& s
     const Layout mine = my_layout(settings, statics_bytes, n_pes);
     const std::string agreed = common::agreed_settings(settings);
     common::BoardHeader& header = board.header();
-    std::uint32_t nobody = 0;
-    if (header.layout_state.compare_exchange_strong(nobody, 1, std::memory_order_acq_rel)) {
+    std::uint32_t unclaimed = 0;
+    if (header.layout_state.compare_exchange_strong(unclaimed, 1, std::memory_order_acq_rel)) {
         write_layout(header, mine, agreed, pe);
         return mine;
     }

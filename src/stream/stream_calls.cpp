@@ -187,9 +187,9 @@ void StreamCalls::tell(int member, const Difference& difference) {
         mine_->text[text.copy(mine_->text, StreamCallRing::text_bytes - 1)] = '\0';
         mine_->state.store(valid, std::memory_order_release);
     }
-    std::uint32_t nobody = 0;
+    std::uint32_t unclaimed = 0;
     team_.control().streams_differ.compare_exchange_strong(
-        nobody, static_cast<std::uint32_t>(team_.my_pe()) + 1, std::memory_order_acq_rel);
+        unclaimed, static_cast<std::uint32_t>(team_.my_pe()) + 1, std::memory_order_acq_rel);
 }
 
 }  // namespace atl::stream

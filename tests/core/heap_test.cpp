@@ -67,17 +67,17 @@ TEST_P(Heap, SizesAndAlignments) {
 }
 
 /// Replaces the host's memory state by the test's values, for its lifetime.
-class PretendedMemory {
+class SimulatedMemory {
   public:
-    PretendedMemory(Job& job, std::uint64_t available) : job_(job) {
+    SimulatedMemory(Job& job, std::uint64_t available) : job_(job) {
         constexpr std::uint64_t total = std::uint64_t{1} << 40;
         job.state().heap().watch_memory_by(common::MemoryWatch([available] {
             return common::MemoryState{available, total};
         }));
     }
-    ~PretendedMemory() { job_.state().heap().watch_memory_by(common::MemoryWatch()); }
-    PretendedMemory(const PretendedMemory&) = delete;
-    PretendedMemory& operator=(const PretendedMemory&) = delete;
+    ~SimulatedMemory() { job_.state().heap().watch_memory_by(common::MemoryWatch()); }
+    SimulatedMemory(const SimulatedMemory&) = delete;
+    SimulatedMemory& operator=(const SimulatedMemory&) = delete;
 
   private:
     Job& job_;
@@ -113,7 +113,7 @@ bool system_takes_pages_back() {
 
 TEST_P(Heap, FreedPagesStayForTheNextBlock) {
     run([](Job& job) {
-        const PretendedMemory memory(job, plenty);
+        const SimulatedMemory memory(job, plenty);
         const std::size_t limit = job.heap_use().limit_bytes / 8;
         auto* first = static_cast<unsigned char*>(job.malloc(mib));
         std::memset(first, 0xff, mib);
@@ -139,7 +139,7 @@ TEST_P(Heap, KeptPagesGoBackWhereTheHostRunsShort) {
         void *other = nullptr, *wall = nullptr;
         unsigned char* block = nullptr;
         {
-            const PretendedMemory memory(job, plenty);
+            const SimulatedMemory memory(job, plenty);
             other = job.malloc(10);
             wall = job.malloc(100);  // so that the block begins and ends within pages
             block = static_cast<unsigned char*>(job.malloc(mib + 100));
@@ -147,7 +147,7 @@ TEST_P(Heap, KeptPagesGoBackWhereTheHostRunsShort) {
             job.free(block);
             EXPECT_GT(job.heap_use().kept_bytes, 0u);
         }
-        const PretendedMemory memory(job, no_memory);
+        const SimulatedMemory memory(job, no_memory);
         job.free(other);
         EXPECT_EQ(job.heap_use().kept_bytes, 0u) << "any free and allocation gives back";
         const bool takes_back = system_takes_pages_back();
@@ -176,7 +176,7 @@ TEST_P(Heap, MemoryReportedAsZeroIsZero) {
         std::vector<std::pair<unsigned char*, std::size_t>> blocks;
         std::size_t known = 0;
         for (int i = 0; i < 60; ++i) {
-            const PretendedMemory memory(job, below(random, 2) == 0 ? plenty : no_memory);
+            const SimulatedMemory memory(job, below(random, 2) == 0 ? plenty : no_memory);
             if (blocks.size() > 3 || (!blocks.empty() && below(random, 2) == 0)) {
                 const std::size_t k = below(random, blocks.size());
                 job.free(blocks[k].first);
@@ -407,7 +407,7 @@ TEST_P(Heap, ReclaimedPagesDoNotTakeNewDataAlong) {
         // Blocks of a MiB return their pages when they are reclaimed and no memory is left. A fast PE must
         // not put into the next block there before a slow one has done so. Otherwise its data would be lost
         // with the pages.
-        const PretendedMemory memory(job, no_memory);
+        const SimulatedMemory memory(job, no_memory);
         for (int i = 0; i < 100; ++i) {
             SymmetricArray<int>* dropped = new SymmetricArray<int>(job, 1 << 18);
             delete dropped;

@@ -138,14 +138,14 @@ class Memory:
             If it is freed, or its job is finalized: its bytes belong to another array.
         """
         if not self._its.exists:
-            raise self._gone()
+            raise self._freed_error()
         return self._block
 
     @property
     def raw(self) -> Array:
         """This PE's block as Atoll's own calls take it; errors as for `block`."""
         if not self._its.exists:
-            raise self._gone()
+            raise self._freed_error()
         return self._its.raw
 
     def free(self) -> None:
@@ -155,7 +155,7 @@ class Memory:
         self._views.clear()
         self._window = None
 
-    def _gone(self) -> atoll.UseAfterFree:
+    def _freed_error(self) -> atoll.UseAfterFree:
         file, line = self._made_at
         made = f" made at {PurePath(file).name}:{line}" if file else ""
         end = self._end or "freed by atoll.free() of its part, or its job was finalized"

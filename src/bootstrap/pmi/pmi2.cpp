@@ -62,9 +62,10 @@ void Pmi2Client::publish(const std::string& value) {
 }
 
 std::string Pmi2Client::value_of(int pe) {
-    constexpr const char* anybody = "srcid=-1;";
+    constexpr const char* any_source = "srcid=-1;";
     return from_digits(answer_field(
-        ask("kvs-get", "jobid=" + job_ + ";" + anybody + "key=" + key_ + std::to_string(pe) + ";"), "value"));
+        ask("kvs-get", "jobid=" + job_ + ";" + any_source + "key=" + key_ + std::to_string(pe) + ";"),
+        "value"));
 }
 
 std::string Pmi2Client::ask(const std::string& command, const std::string& arguments) {

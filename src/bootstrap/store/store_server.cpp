@@ -461,12 +461,12 @@ void StoreServer::drop(Peer& peer) {
 void StoreServer::drop_strangers(bool all) {
     const auto count =
         std::count_if(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.pe < 0; });
-    bool crowded = count > static_cast<long>(most_strangers) + options_.n_pes;
+    bool too_many = count > static_cast<long>(most_strangers) + options_.n_pes;
     for (Peer& peer : peers_) {
         if (peer.pe >= 0 || peer.disconnected) continue;
         // The oldest stranger is dropped when there are too many.
-        if (all || crowded || Clock::now() - peer.since > stranger_patience) drop(peer);
-        crowded = false;
+        if (all || too_many || Clock::now() - peer.since > stranger_patience) drop(peer);
+        too_many = false;
     }
 }
 

@@ -158,7 +158,7 @@ class Job {
     std::string interrupted_events_;  ///< the last events at that time, as lines
     int interrupter_ = 0;             ///< the process that sent it; 0 is the terminal
     double interrupted_at_ = 0;
-    bool somebody_joined_ = false;  ///< has called init, or has a group
+    bool has_joined_ = false;  ///< has called init, or has a group
     /// The time that a broken lifeline may stay unexplained. The kernel reports a death at once. For a
     /// program inside `sh -c`, the shell's own end reports it a little later.
     static constexpr double lost_grace_s = 0.3;

@@ -251,7 +251,7 @@ void Job::lose(int pe) {
 
 /// Ends a job that cannot begin: some PEs have joined it, and others ended without joining.
 void Job::check_never_joined() {
-    if (phase_ != Phase::running || !somebody_joined_) return;
+    if (phase_ != Phase::running || !has_joined_) return;
     std::vector<int> missing;
     for (int pe = 0; pe < n_pes_; ++pe) {
         const Pe& candidate = pes_[static_cast<std::size_t>(pe)];

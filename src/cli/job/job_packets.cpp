@@ -118,8 +118,8 @@ void Job::handle(int pe, char type, const std::string& body, common::Fd descript
 
 /// PEs may wait from now on.
 void Job::begin_watch() {
-    if (!somebody_joined_) stall_.restart(now());
-    somebody_joined_ = true;
+    if (!has_joined_) stall_.restart(now());
+    has_joined_ = true;
 }
 
 void Job::hello(int pe, common::Fd lifeline) {

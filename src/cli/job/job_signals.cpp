@@ -35,7 +35,7 @@ void Job::on_signals() {
             case SIGCONT:
                 group_->signal(SIGCONT);
                 if (terminal_) terminal_->resume();
-                if (somebody_joined_) stall_.restart(now());
+                if (has_joined_) stall_.restart(now());
                 sleep_.restart(now());
                 break;
             case SIGWINCH:

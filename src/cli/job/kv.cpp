@@ -41,12 +41,12 @@ void KeyValueStore::collect(int pe, const std::string& value) {
 }
 
 void KeyValueStore::release_collection() {
-    bool somebody = false;
+    bool any_pe = false;
     for (std::size_t pe = 0; pe < collected_.size(); ++pe) {
         if (!collected_[pe] && !departed_[pe]) return;
-        somebody = somebody || collected_[pe];
+        any_pe = any_pe || collected_[pe];
     }
-    if (!somebody) return;
+    if (!any_pe) return;
     std::vector<std::string> values;
     for (const auto& value : collected_) values.push_back(value.value_or(""));
     const std::string packed = bootstrap::pack(values);
@@ -71,13 +71,13 @@ void KeyValueStore::depart(int pe) {
 }
 
 void KeyValueStore::release_fences() {
-    bool somebody = false;
+    bool any_pe = false;
     for (std::size_t pe = 0; pe < fences_.size(); ++pe) {
         if (departed_[pe]) continue;
         if (fences_[pe] <= released_) return;
-        somebody = true;
+        any_pe = true;
     }
-    if (!somebody) return;
+    if (!any_pe) return;
     ++released_;
     for (std::size_t pe = 0; pe < fences_.size(); ++pe) {
         if (!departed_[pe]) answer_(static_cast<int>(pe), "F");

@@ -105,9 +105,9 @@ void Output::take_lines(std::uint32_t number, std::string_view data) {
     if (style_ == Style::raw) return sink_of(stream.target).write(data);
     Line& line = line_of(stream.target);
     if (line.owner == number) return take_owned(number, data);
-    if (line.owner != nobody && !streams_[line.owner].source)
+    if (line.owner != no_owner && !streams_[line.owner].source)
         break_line(stream.target);  // the stream has ended
-    if (line.owner != nobody) return wait_for_line(number, data);
+    if (line.owner != no_owner) return wait_for_line(number, data);
     if (const std::size_t whole = whole_lines(data); whole > 0) {
         put(number, stream.held, data.substr(0, whole));
         stream.held.clear();
@@ -130,7 +130,7 @@ void Output::take_owned(std::uint32_t number, std::string_view data) {
     if (whole == 0) return;
     stream.held.assign(data.substr(whole));
     stream.since = Clock::now();
-    line_of(stream.target).owner = nobody;
+    line_of(stream.target).owner = no_owner;
     release_waiting(stream.target);
 }
 
@@ -156,7 +156,7 @@ void Output::close(std::uint32_t number) {
 void Output::leave_rest(std::uint32_t number) {
     Stream& stream = streams_[number];
     Line& line = line_of(stream.target);
-    if (!stream.held.empty() && line.owner != nobody && line.owner != number) {
+    if (!stream.held.empty() && line.owner != no_owner && line.owner != number) {
         if (streams_[line.owner].source) {
             stream.waits = true;
             stream.since = Clock::now();
@@ -193,9 +193,9 @@ void Output::put(std::uint32_t number, std::string_view first, std::string_view 
 /// Ends the open line of another stream.
 void Output::break_line(std::uint32_t target) {
     Line& line = line_of(target);
-    if (line.owner == nobody) return;
+    if (line.owner == no_owner) return;
     streams_[line.owner].is_at_line_start = true;
-    line.owner = nobody;
+    line.owner = no_owner;
     sink_of(target).write("\n");
 }
 
@@ -230,7 +230,7 @@ Output::Clock::time_point Output::next_of(std::uint32_t number) const {
     const bool is_terminal = sink_of(stream.target).kind() == Sink::Kind::terminal;
     if (stream.withholds()) return stream.since + (is_terminal ? terminal_quiet : pipe_quiet);
     // A progress bar returns to the beginning of the open line, so it needs no new line.
-    const bool fits = line_of(stream.target).owner == nobody || (is_terminal && stream.held[0] == '\r');
+    const bool fits = line_of(stream.target).owner == no_owner || (is_terminal && stream.held[0] == '\r');
     if (fits) return stream.since + (is_terminal ? terminal_quiet : pipe_quiet);
     return stream.since + patience(stream.target);
 }
@@ -264,7 +264,7 @@ void Output::on_time_of(std::uint32_t number) {
         take_lines(number, passed);
         stream.since = since;  // it has been quiet since then, and so is shown next
     } else {
-        if (stream.held[0] == '\r') line.owner = nobody;
+        if (stream.held[0] == '\r') line.owner = no_owner;
         break_line(stream.target);
         put(number, stream.held);
         stream.held.clear();
@@ -287,13 +287,13 @@ void Output::settle(std::uint32_t target) {
         line.is_armed = line.is_armed && is_waiting;
     }
     const bool is_paused = sink.backlog() > backlog_bytes;
-    const bool nobody_reads = sink.error() == EPIPE;
-    if (is_paused == line.is_paused && !nobody_reads) return;
+    const bool has_no_reader = sink.error() == EPIPE;
+    if (is_paused == line.is_paused && !has_no_reader) return;
     line.is_paused = is_paused;
     for (std::uint32_t number = 0; number < streams_.size(); ++number) {
         Stream& stream = streams_[number];
         if (stream.target != sink_index(target) || !stream.source) continue;
-        if (!nobody_reads) {
+        if (!has_no_reader) {
             pause_or_resume(number);
             continue;
         }

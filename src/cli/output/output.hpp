@@ -99,11 +99,11 @@ class Output {
         /// True if the traceback reader keeps an unfinished line that may become a traceback.
         bool withholds() const { return !waits && tracebacks && tracebacks->withholds(); }
     };
-    static constexpr std::uint32_t nobody = ~0u;
+    static constexpr std::uint32_t no_owner = ~0u;
     struct Line {
-        std::uint32_t owner = nobody;  ///< the stream whose unfinished line was the last to be written
-        bool is_paused = false;        ///< reading is paused: too many unwritten bytes
-        bool is_armed = false;         ///< its sink is polled for room
+        std::uint32_t owner = no_owner;  ///< the stream whose unfinished line was the last to be written
+        bool is_paused = false;          ///< reading is paused: too many unwritten bytes
+        bool is_armed = false;           ///< its sink is polled for room
     };
 
     Sink& sink_of(std::uint32_t target) { return sink_index(target) == err ? err_ : out_; }

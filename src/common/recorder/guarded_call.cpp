@@ -39,8 +39,8 @@ void guard() {
 bool guarded_call(void (*function)(int), int argument) noexcept {
     if (guarded_process.exchange(::getpid(), std::memory_order_acq_rel) != ::getpid())
         guarded_thread.store(0, std::memory_order_release);
-    long nobody = 0;
-    if (!guarded_thread.compare_exchange_strong(nobody, ::syscall(SYS_gettid), std::memory_order_acq_rel))
+    long no_thread = 0;
+    if (!guarded_thread.compare_exchange_strong(no_thread, ::syscall(SYS_gettid), std::memory_order_acq_rel))
         return false;
     guard();
     const bool is_first = sigsetjmp(after_fault, 1) == 0;

@@ -43,7 +43,7 @@ struct Moves {
 thread_local Moves moves;
 
 /// The allowed core with the fewest members if this thread is better off there; else -1.
-int less_crowded_core(const cpu_set_t& allowed, std::span<const std::uint16_t> members, int core) {
+int less_loaded_core(const cpu_set_t& allowed, std::span<const std::uint16_t> members, int core) {
     int best = -1;
     for (int i = 0; i < CPU_SETSIZE; ++i)
         if (CPU_ISSET(i, &allowed) &&
@@ -67,7 +67,7 @@ void move_away(ControlBlock& control, int n_pes, CoreLine& mine) {
     const int core = mine.core.load(std::memory_order_relaxed);
     cpu_set_t allowed;
     if (core < 0 || core >= CPU_SETSIZE || ::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-    const int better = less_crowded_core(allowed, members, core);
+    const int better = less_loaded_core(allowed, members, core);
     if (better < 0) return;
     cpu_set_t one;
     CPU_ZERO(&one);
@@ -79,16 +79,17 @@ void move_away(ControlBlock& control, int n_pes, CoreLine& mine) {
 
 }  // namespace
 
-bool Meetings::Oversubscribed::meet(Meetings& m, std::uint32_t epoch, Arrival mine, const Crowd& crowd) {
+bool Meetings::Oversubscribed::meet(Meetings& m, std::uint32_t epoch, Arrival mine,
+                                    const GroupMeeting& meeting) {
     const std::uint32_t call = mine.fingerprint;
     note_core(m);
     MemberBlock& me = m.member(m.my_pe_);
-    crowd.arrived(me, epoch).value.store(epoch, std::memory_order_release);
+    meeting.arrived(me, epoch).value.store(epoch, std::memory_order_release);
     const int home = me.core_line.group.load(std::memory_order_relaxed);
     GroupLine& group = m.member(home).group;
     const std::uint32_t size = group.size.load(std::memory_order_relaxed);
     const std::uint32_t members = size != 0 ? size : static_cast<std::uint32_t>(m.n_pes_);
-    auto& in_group = group.*crowd.in_group;
+    auto& in_group = group.*meeting.in_group;
     const std::uint64_t counted =
         in_group.fetch_add(1 | std::uint64_t{call} << 32, std::memory_order_acq_rel);
     const auto before = static_cast<std::uint32_t>(counted);
@@ -97,24 +98,24 @@ bool Meetings::Oversubscribed::meet(Meetings& m, std::uint32_t epoch, Arrival mi
         const std::uint32_t ours = sum == members * call ? call : Called::differing;
         // No member counts before the meeting ends. Its end publishes these zeros and the new groups.
         in_group.store(0, std::memory_order_relaxed);
-        if (crowd.carries) gather_group(m, home);
+        if (meeting.carries) gather_group(m, home);
         GroupsLine& line = m.control_->groups;
         const std::uint32_t groups = std::max(line.groups.load(std::memory_order_relaxed), 1U);
-        auto& in_team = line.*crowd.in_team;
+        auto& in_team = line.*meeting.in_team;
         const std::uint32_t earlier = in_team.fetch_add(1 | ours << 8, std::memory_order_acq_rel);
         if ((earlier & 0xff) + 1 == groups) {
             in_team.store(0, std::memory_order_relaxed);
-            if (crowd.carries) std::memcpy(m.control_->exchange_release.data, line.data, exchange_bytes);
+            if (meeting.carries) std::memcpy(m.control_->exchange_release.data, line.data, exchange_bytes);
             if (line.moved.load(std::memory_order_relaxed) != 0) regroup(m);
             const bool alike = ours == call && (((earlier >> 8) + ours - groups * call) & 0xffffff) == 0;
-            crowd.call = alike ? call : Called::differing;
-            set_flag(crowd.release, epoch);
+            meeting.call = alike ? call : Called::differing;
+            set_flag(meeting.release, epoch);
             return alike;
         }
         // The missing members run on other cores, so this core has nothing better to do.
         if (groups <= static_cast<std::uint32_t>(m.job_.pace().usable_cpus) &&
-            poll_for_a_turn(crowd.release, epoch))
-            return crowd.call == call;
+            poll_for_a_turn(meeting.release, epoch))
+            return meeting.call == call;
     }
     // The first member of its core in a meeting of the world. One thread at a time, and no PE waits for it.
     const auto cores = static_cast<std::uint32_t>(m.job_.pace().usable_cpus);
@@ -123,8 +124,9 @@ bool Meetings::Oversubscribed::meet(Meetings& m, std::uint32_t epoch, Arrival mi
         m.control_->groups.moved.load(std::memory_order_relaxed) == 0) [[unlikely]]
         move_away(*m.control_, m.n_pes_, me.core_line);
     const common::Meter::Wait measured(m.job_.meter.get());
-    if (!m.give_turns(crowd.release, epoch)) m.wait_flag(mine.call, crowd.release, epoch, -1, crowd.missing);
-    return crowd.call == call;
+    if (!m.give_turns(meeting.release, epoch))
+        m.wait_flag(mine.call, meeting.release, epoch, -1, meeting.missing);
+    return meeting.call == call;
 }
 
 /// Gathers the data of this core's members into the line that counts groups, so that one line goes to the

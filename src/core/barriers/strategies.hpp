@@ -33,7 +33,7 @@ struct Meetings::Oversubscribed {
 
   private:
     /// A meeting of groups, one for each core.
-    struct Crowd {
+    struct GroupMeeting {
         std::atomic<std::uint64_t> GroupLine::*in_group;
         std::atomic<std::uint32_t> GroupsLine::*in_team;
         detail::Flag& release;
@@ -43,7 +43,7 @@ struct Meetings::Oversubscribed {
         Missing missing;
         bool carries = false;  ///< data, packed into the line of groups
     };
-    static bool meet(Meetings& m, std::uint32_t epoch, Arrival mine, const Crowd& crowd);
+    static bool meet(Meetings& m, std::uint32_t epoch, Arrival mine, const GroupMeeting& meeting);
     static void gather_group(Meetings& m, int group);
     static void regroup(Meetings& m);
     static void note_core(Meetings& m) noexcept;

@@ -137,8 +137,8 @@ void JobState::map_window() {
 }
 
 void JobState::make_world() {
-    std::vector<int> everybody(static_cast<std::size_t>(n_pes_));
-    std::iota(everybody.begin(), everybody.end(), 0);
+    std::vector<int> all_pes(static_cast<std::size_t>(n_pes_));
+    std::iota(all_pes.begin(), all_pes.end(), 0);
     // The first blocks of arenas: every PE knows their offsets, and new memory is zero. Every arena begins
     // with the control blocks of device functions and the words of update locks. In the arena of each
     // domain's first PE, the world team's block follows.
@@ -151,7 +151,7 @@ void JobState::make_world() {
     arena_.take_updates();
     const std::uint64_t offset =
         layout_.arena_offset() + kernels_.area_bytes + update_words * sizeof(UpdateWord);
-    const Parts parts(*this, everybody, pe_);
+    const Parts parts(*this, all_pes, pe_);
     TeamMemory memory;
     memory.control = static_cast<ControlBlock*>(arena_.address(topology_.hosts().members.front(), offset));
     if (parts.count() > 1) memory.offsets.assign(parts.first.size(), offset);
@@ -159,7 +159,7 @@ void JobState::make_world() {
     if (parts.leads(pe_)) arena_.take_first(TeamMemory::allocation_bytes(*this, parts));
     kernels_.host_watch = upper_.host_watch(*this);
     if (board().header().traces_kernels()) board().kernel_log(pe_, common::Processor::cpu).open_for_cpu();
-    teams_.set_world(Team(std::make_shared<TeamState>(*this, 0, std::move(everybody), pe_, memory)));
+    teams_.set_world(Team(std::make_shared<TeamState>(*this, 0, std::move(all_pes), pe_, memory)));
     world_state().kernels.offset = kernel_offset;
 }
 

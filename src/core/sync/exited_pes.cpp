@@ -52,7 +52,7 @@ bool ExitedPes::is_final(std::uint64_t since_ns) const {
 std::string ExitedPes::text(bool initialized) const {
     const std::string one =
         "PE " + std::to_string(pe_) + " " + how_exited(job_.board().state(pe_), initialized);
-    return anybody_ && job_.n_pes() > 2 ? "Every other PE has ended (" + one + ")" : one;
+    return any_pe_ && job_.n_pes() > 2 ? "Every other PE has ended (" + one + ")" : one;
 }
 
 }  // namespace atl::core

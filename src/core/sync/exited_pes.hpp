@@ -31,11 +31,11 @@ class ExitedPes {
     std::string text(bool initialized = true) const;
 
   private:
-    ExitedPes(const JobState& job, int pe, bool anybody) : job_(job), pe_(pe), anybody_(anybody) {}
+    ExitedPes(const JobState& job, int pe, bool any_pe) : job_(job), pe_(pe), any_pe_(any_pe) {}
 
     const JobState& job_;
     int pe_;
-    bool anybody_;
+    bool any_pe_;
 };
 
 }  // namespace atl::core

@@ -176,8 +176,8 @@ bool LockQueue::try_enter() {
     if (tail().load() != 0) return false;
     std::uint32_t idle = 0;
     if (!mine_->node.compare_exchange_strong(idle, held, std::memory_order_acq_rel)) return false;
-    std::uint32_t nobody = 0;
-    if (tail().compare_exchange(nobody, my_mark())) {
+    std::uint32_t unlocked = 0;
+    if (tail().compare_exchange(unlocked, my_mark())) {
         set_abandoned(false);
         return true;
     }

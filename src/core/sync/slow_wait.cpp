@@ -272,9 +272,9 @@ void SlowWait::check_exited() {
         n = reason_.missing(reason_.argument, pes, 64);
     else if (reason_.peer >= 0)
         pes[n++] = reason_.peer;
-    const bool anybody = !reason_.missing && reason_.peer < 0;
+    const bool any_pe = !reason_.missing && reason_.peer < 0;
     const auto exited =
-        anybody ? core::ExitedPes::with_all_others(job_) : core::ExitedPes::among(job_, pes, n);
+        any_pe ? core::ExitedPes::with_all_others(job_) : core::ExitedPes::among(job_, pes, n);
     if (!exited) return;
     if (exited_since_ns_ == 0) {
         exited_since_ns_ = common::now_ns();

@@ -62,8 +62,8 @@ std::uint64_t Queue::atomic(std::uint64_t offset, AtomicOp op, DType type, std::
 
 void Queue::fence() {
     const std::lock_guard lock(mutex_);
-    const bool stands = !fences_.empty() && fences_.back() == operations_.size();
-    if (!operations_.empty() && !stands) fences_.push_back(operations_.size());
+    const bool is_noted = !fences_.empty() && fences_.back() == operations_.size();
+    if (!operations_.empty() && !is_noted) fences_.push_back(operations_.size());
 }
 
 void Queue::deliver_all() {

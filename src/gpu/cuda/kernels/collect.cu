@@ -1,7 +1,7 @@
 // Stream-ordered collect: concatenates blocks of any size of all members. Members exchange the offsets and
 // sizes of their sources, synchronize, fetch, and synchronize again.
-#include "gpu/cuda/kernels/everybody.cuh"
 #include "gpu/cuda/kernels/groups.cuh"
+#include "gpu/cuda/kernels/whole_grid.cuh"
 
 namespace atl::kernels {
 
@@ -66,7 +66,7 @@ __device__ void fetch(const CollectCall& collect) {
         const int pe = (me + k) % n;
         if (pe == 0) at = 0;
         const unsigned long long bytes = bytes_of(call, pe);
-        device::detail::copy(static_cast<char*>(call.dst) + at, source_of(call, pe), bytes, Everybody{});
+        device::detail::copy(static_cast<char*>(call.dst) + at, source_of(call, pe), bytes, WholeGrid{});
         at += bytes;
     }
 }

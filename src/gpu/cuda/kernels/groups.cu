@@ -2,8 +2,8 @@
 // words. In large ones, each block synchronizes with the blocks of the same number, pulls (and folds, and
 // pushes), and synchronizes again. In the largest reductions, copy engines push, and a second kernel does the
 // second synchronization.
-#include "gpu/cuda/kernels/everybody.cuh"
 #include "gpu/cuda/kernels/groups.cuh"
+#include "gpu/cuda/kernels/whole_grid.cuh"
 
 namespace atl::kernels {
 
@@ -147,7 +147,7 @@ __device__ void relay(const GroupCall& call) {
     for (int k = 0; k < call.team.n_pes; ++k) {
         const int pe = (call.team.my_pe + k) % call.team.n_pes;
         device::detail::copy(device::detail::at(call.team, static_cast<char*>(call.dst), pe) + part.first,
-                             src, part.last - part.first, Everybody{});
+                             src, part.last - part.first, WholeGrid{});
     }
 }
 
@@ -162,7 +162,7 @@ __device__ void pull(const GroupCall& call) {
                                  ? root_array(call)
                                  : device::detail::at(call.team, static_cast<const char*>(call.src), pe);
         device::detail::copy(static_cast<char*>(call.dst) + to * call.bytes, theirs + from * call.bytes,
-                             call.bytes, Everybody{});
+                             call.bytes, WholeGrid{});
     }
 }
 

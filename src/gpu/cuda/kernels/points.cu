@@ -1,7 +1,7 @@
 // Point-to-point operations of a stream: copies, atomics and waits.
 #include "atoll/device/signals.hpp"
-#include "gpu/cuda/kernels/everybody.cuh"
 #include "gpu/cuda/kernels/polls.hpp"
+#include "gpu/cuda/kernels/whole_grid.cuh"
 #include "gpu/device_calls.hpp"
 
 namespace atl::kernels {
@@ -14,7 +14,7 @@ using gpu::WordCall;
 namespace {
 
 template <class T> __device__ void copy_elements(const StridedCall& call) {
-    constexpr Everybody scope;
+    constexpr WholeGrid scope;
     const unsigned long long in_block = call.block_bytes / sizeof(T);
     for (unsigned long long i = scope.rank(); i < call.count * in_block; i += scope.size()) {
         const auto block = static_cast<long long>(i / in_block);
@@ -66,7 +66,7 @@ template <class T, class U> __device__ U apply(const WordCall& call) {
 
 /// A signal needs a grid of one block: its barrier and one release order the data before the word.
 extern "C" __global__ void atoll_copy(const CopyCall call) {
-    device::detail::copy(call.dst, call.src, call.bytes, Everybody{});
+    device::detail::copy(call.dst, call.src, call.bytes, WholeGrid{});
     if (!call.signal) return;
     __syncthreads();
     if (threadIdx.x != 0) return;

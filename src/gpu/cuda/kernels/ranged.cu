@@ -8,14 +8,14 @@ namespace atl::kernels {
 namespace {
 
 /// Sends to the root; for scans, to the members of higher number.
-struct ToWhoFolds {
+struct ToReducers {
     static __device__ bool sends(const GroupCall& call, int from, int to) {
         return call.kind == Group::reduce_to ? to == call.root : from < to;
     }
 };
 
 template <bool Scaled> __device__ void exchange_ranged(const GroupCall& call) {
-    const Exchange<ToWhoFolds> exchange(call);
+    const Exchange<ToReducers> exchange(call);
     exchange.send();
     const int count = gpu::folded_for(call.kind, call.team.my_pe, call.team.n_pes, call.root);
     if (exchange.has_part()) {

@@ -4,7 +4,7 @@
 namespace atl::kernels {
 
 /// All threads of the grid; each does a part.
-struct Everybody {
+struct WholeGrid {
     __device__ unsigned rank() const { return blockIdx.x * blockDim.x + threadIdx.x; }
     __device__ unsigned size() const { return gridDim.x * blockDim.x; }
 };
