@@ -19,7 +19,7 @@ void alltoall_line(State& state, const core::Called& call, char* dst, const void
 }
 
 Reads my_blocks(const State& state) {
-    return {.block = static_cast<std::size_t>(state.my_pe()), .alike = false};
+    return {.block = static_cast<std::size_t>(state.my_pe()), .agreed = false};
 }
 
 /// Calls `take(i, range of my block of member i)` for all members, beginning with the neighbour.

@@ -11,7 +11,7 @@
 namespace atl::collective {
 
 /// The arguments that all members of a call pass equally, in the order of core/calls/call_text.cpp.
-struct Alike {
+struct AgreedArguments {
     std::uint64_t bytes = 0;
     int root = -1;
     std::uint64_t c = 0, d = 0;
@@ -24,19 +24,19 @@ struct Alike {
 
 /// Describes the call, which members compare when they meet. With ATOLL_CHECK=all they first compare
 /// `in_full`, which also holds arguments that otherwise only the root uses.
-inline core::Called check_call(State& state, const core::Called& operation, const Alike& alike,
-                               const Alike& in_full) {
+inline core::Called check_call(State& state, const core::Called& operation, const AgreedArguments& agreed,
+                               const AgreedArguments& in_full) {
     if (state.team().meetings().checks_all()) [[unlikely]] {
         const core::Called full = in_full.call(operation);
         const auto& [a, b, c, d] = full.values();
         state.team().agree(core::call_record(operation.operation(), a, b, c, d));
     }
-    const core::Called call = alike.call(operation);
+    const core::Called call = agreed.call(operation);
     state.team().meetings().recorded.set_arguments(call);
     return call;
 }
-inline core::Called check_call(State& state, const core::Called& operation, const Alike& alike) {
-    return check_call(state, operation, alike, alike);
+inline core::Called check_call(State& state, const core::Called& operation, const AgreedArguments& agreed) {
+    return check_call(state, operation, agreed, agreed);
 }
 
 /// Throws Error(pe).

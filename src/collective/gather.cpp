@@ -20,7 +20,7 @@ void gather_line(State& state, const core::Called& call, char* dst, const void* 
 void gather_read(State& state, const core::Called& call, char* dst, const void* src, std::size_t bytes,
                  int root, bool staged) {
     Sources sources(state, call, {.data = src, .block_bytes = bytes, .staged = staged},
-                    {.count = state.my_pe() == root ? -1 : 0, .alike = false});
+                    {.count = state.my_pe() == root ? -1 : 0, .agreed = false});
     sources.run([&] {
         for (int i = 0; i < state.n_pes() && state.my_pe() == root; ++i)
             copy_bytes(dst + static_cast<std::size_t>(i) * bytes + sources.lo(), sources.at(i, 0),
@@ -46,7 +46,7 @@ void scatter_read(State& state, const core::Called& call, char* dst, const void*
                      .block_bytes = bytes,
                      .contributes = is_root,
                      .staged = staged},
-                    {.first = root, .count = is_root ? 0 : 1, .block = me, .alike = false, .most = 1});
+                    {.first = root, .count = is_root ? 0 : 1, .block = me, .agreed = false, .most = 1});
     sources.run([&] {
         if (!is_root) copy_bytes(dst + sources.lo(), sources.at(root, me), sources.length(root));
     });

@@ -38,7 +38,7 @@ void reduce_line(State& state, const Reduction& r) {
 /// Each member that gets the result folds the staged sources of all.
 void reduce_staged(State& state, const Reduction& r) {
     Sources sources(state, r.call, {.data = r.src, .block_bytes = r.bytes, .staged = true},
-                    {.count = r.wanted_by(state.my_pe()) ? -1 : 0, .alike = r.root < 0});
+                    {.count = r.wanted_by(state.my_pe()) ? -1 : 0, .agreed = r.root < 0});
     sources.run([&] {
         if (r.wanted_by(state.my_pe()))
             fold_to(
@@ -115,7 +115,7 @@ void Team::reduce_to_erased(void* dst, std::size_t dst_count, const void* src, s
     const core::Meetings::Within within(state.team().meetings(), "reduce_to");
     const std::size_t bytes = count * size_of(type);
     const auto compared = [&](std::size_t size) {
-        return Alike{size, root, static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op)};
+        return AgreedArguments{size, root, static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op)};
     };
     const core::Called call = check_call(state, "reduce_to", compared(bytes),
                                          compared(state.my_pe() == root ? dst_count * size_of(type) : bytes));

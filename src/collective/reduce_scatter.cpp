@@ -33,7 +33,7 @@ void reduce_scatter_read(State& state, const core::Called& call, void* dst, cons
     // In place: the others must not read memory that this PE is about to overwrite.
     staged |= dst < begin + n * block && begin < static_cast<char*>(dst) + block;
     Sources sources(state, call, {.data = src, .blocks = n, .block_bytes = block, .staged = staged},
-                    {.block = me, .alike = false});
+                    {.block = me, .agreed = false});
     sources.run([&] {
         fold_to(
             kernel, state.n_pes(), [&](int i) { return sources.at(i, me); }, sources.length(0),

@@ -137,7 +137,7 @@ void Sources::fetch_far() {
     pieces_.clear();
     for (int i = reads_.first; i < reads_.first + reads_.count; ++i)
         if (state_.is_far(i)) pieces_.push_back({i, offset_of(i, reads_.block), length(i)});
-    if (reads_.alike)
+    if (reads_.agreed)
         fetch_.for_all_here(pieces_);
     else
         fetch_.for_me(pieces_);

@@ -30,8 +30,8 @@ struct Reads {
     int first = 0;
     int count = -1;  ///< -1: all from `first` on
     std::size_t block = 0;
-    bool alike = true;  ///< all members of the team read the same
-    int most = -1;      ///< the largest `count` of any member; -1: all
+    bool agreed = true;  ///< all members of the team read the same
+    int most = -1;       ///< the largest `count` of any member; -1: all
 };
 
 /// Construct it and call `run(body)` once. While `body` runs, `at(i, k)` is range [lo, lo + length(i)) of

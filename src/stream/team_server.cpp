@@ -15,7 +15,7 @@ TeamServer::TeamServer(core::JobState& job, const gpu::DeviceMemory& device, con
           [this](const gpu::FarRequest& request, const gpu::Lane& lane) { run_messages(request, lane); }) {}
 
 void TeamServer::forget() {
-    twin_.store(nullptr);
+    server_team_.store(nullptr);
     collectives_.forget_graphs();
     messages_.forget_graphs();
     const std::lock_guard lock(mutex_);
@@ -52,7 +52,7 @@ void TeamServer::start(const device::Team& team, std::vector<MessageGroup::Messa
 }
 
 void TeamServer::run_group(const gpu::FarRequest& r, const gpu::Lane& lane) const {
-    stream::run_by_host(*twin_.load(),
+    stream::run_by_host(*server_team_.load(),
                         {.kind = static_cast<gpu::Group>(r.group),
                          .dst = r.there,
                          .src = r.here,
@@ -68,7 +68,7 @@ void TeamServer::run_group(const gpu::FarRequest& r, const gpu::Lane& lane) cons
 
 void TeamServer::run_messages(const gpu::FarRequest& request, const gpu::Lane& lane) {
     const auto* kept = static_cast<const Kept*>(request.there);
-    stream::run_messages_by_host(*twin_.load(), kept->messages, lane);
+    stream::run_messages_by_host(*server_team_.load(), kept->messages, lane);
     if (!kept->once) return;
     const std::lock_guard lock(mutex_);
     kept_.remove_if([kept](const Kept& other) { return &other == kept; });

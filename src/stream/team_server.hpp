@@ -25,7 +25,7 @@ class TeamServer {
                const Queue& messages);
 
     /// Sets the team that requests are for from now on.
-    void serve(core::TeamState& team) { twin_.store(&team.twin()); }
+    void serve(core::TeamState& team) { server_team_.store(&team.server_team()); }
     /// Releases a team that ends and has no work on streams, nor in graphs.
     void forget();
 
@@ -43,7 +43,7 @@ class TeamServer {
     void run_messages(const gpu::FarRequest& request, const gpu::Lane& lane);
 
     const gpu::DeviceMemory& device_;
-    std::atomic<core::TeamState*> twin_{nullptr};
+    std::atomic<core::TeamState*> server_team_{nullptr};
     std::mutex mutex_;  // guards kept_
     std::list<Kept> kept_;
     StreamServer collectives_, messages_;  // last: their threads use the other members

@@ -392,9 +392,9 @@ class PoolJob:
         for task in running:
             waiting = [self._pes[pe] for pe in sorted(task.missing)]
             if now >= task.kill_at:
-                if deaf := task.deaf(waiting):
+                if unresponsive := task.unresponsive(waiting):
                     task.interrupt_at = float("inf")
-                    pes = ", ".join(map(str, deaf))
+                    pes = ", ".join(map(str, unresponsive))
                     self.kill(
                         f"PE {pes} did not answer an interrupt within {ANSWER_SECONDS:.0f} s and was ended"
                     )

@@ -60,7 +60,7 @@ PyTypeObject* class_of(const char* module, const char* name) {
     return PyType_Check(type) ? reinterpret_cast<PyTypeObject*>(type) : nullptr;
 }
 
-Kind kind_anew(PyTypeObject* type) {
+Kind find_kind(PyTypeObject* type) {
     if (type == device_array_type) return Kind::device_array;
     if (PyType_IsSubtype(type, &PyArray_Type)) return Kind::nothing;
     const auto is_a = [&](PyTypeObject* base) { return base != nullptr && PyType_IsSubtype(type, base); };
@@ -84,7 +84,7 @@ Kind kind_anew(PyTypeObject* type) {
 
 Kind kind_of_type(PyTypeObject* type) {
     ATOLL_PER_THREAD KindsOfTypes<Kind> known;
-    return known.of(type, kind_anew);
+    return known.of(type, find_kind);
 }
 
 Kind kind_of(PyObject* value) {

@@ -90,7 +90,7 @@ Window window_now() {
 }
 
 /// True if an address of an earlier window was allocated again, as the driver reports.
-bool is_taken_anew(const char* address) {
+bool is_reallocated(const char* address) {
     const gpu::DeviceMemory* device = g.job != nullptr ? g.job->state().devices().memory() : nullptr;
     try {
         return device != nullptr && device->local().reaches(address, 1);
@@ -223,7 +223,7 @@ Block* block_at(const char* address, bool has_elements) {
         if (!window->has(at)) continue;
         if (window->epoch == g.epoch && g.job != nullptr)
             return g.job->is_symmetric(window->here(at)) ? others : freed;
-        return is_taken_anew(address) ? others : finalized;
+        return is_reallocated(address) ? others : finalized;
     }
     return others;
 }

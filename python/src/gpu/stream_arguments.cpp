@@ -17,7 +17,7 @@ bool has(PyTypeObject* type, const char* name) {
     return PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), name) != 0;
 }
 
-Kind kind_anew(PyTypeObject* type) {
+Kind find_kind(PyTypeObject* type) {
     return has(type, "cuda_stream")                                   ? Kind::torch
            : has(type, "__cuda_stream__")                             ? Kind::protocol
            : has(type, "ptr") || has(type, "use")                     ? Kind::cupy
@@ -28,7 +28,7 @@ Kind kind_anew(PyTypeObject* type) {
 
 Kind kind_of(PyTypeObject* type) {
     ATOLL_PER_THREAD KindsOfTypes<Kind> known;
-    return known.of(type, kind_anew);
+    return known.of(type, find_kind);
 }
 
 [[noreturn]] void fail_stream(const Spec& spec, PyObject* stream) {

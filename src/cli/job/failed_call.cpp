@@ -68,7 +68,7 @@ std::string site_in(std::string_view error, int pe) {
 }
 
 /// PEs that made the same call.
-struct Alike {
+struct EqualCalls {
     EventCopy call;
     std::vector<int> pes;
 };
@@ -83,8 +83,8 @@ Calls all_calls(const common::BoardView& board) {
 }
 
 /// The PEs that made the call that `one` is, by what they called, the largest group first.
-std::vector<Alike> grouped(const Calls& all, const EventCopy& one) {
-    std::vector<Alike> groups;
+std::vector<EqualCalls> grouped(const Calls& all, const EventCopy& one) {
+    std::vector<EqualCalls> groups;
     // Calls that have only begun come last: their arguments are unknown, so they join a group.
     for (const bool is_begun : {false, true}) {
         for (std::size_t pe = 0; pe < all.size(); ++pe) {
@@ -92,17 +92,18 @@ std::vector<Alike> grouped(const Calls& all, const EventCopy& one) {
             const auto call = std::find_if(all[pe].rbegin(), all[pe].rend(),
                                            [&](const EventCopy& each) { return is_same_call(each, one); });
             if (call == all[pe].rend() || (call->state == EventState::begun) != is_begun) continue;
-            const auto group = std::find_if(groups.begin(), groups.end(),
-                                            [&](const Alike& alike) { return !differ(alike.call, *call); });
+            const auto group = std::find_if(groups.begin(), groups.end(), [&](const EqualCalls& equal_calls) {
+                return !differ(equal_calls.call, *call);
+            });
             if (group == groups.end())
                 groups.push_back({*call, {static_cast<int>(pe)}});
             else
                 group->pes.push_back(static_cast<int>(pe));
         }
     }
-    for (Alike& group : groups) std::sort(group.pes.begin(), group.pes.end());
+    for (EqualCalls& group : groups) std::sort(group.pes.begin(), group.pes.end());
     std::stable_sort(groups.begin(), groups.end(),
-                     [](const Alike& a, const Alike& b) { return a.pes.size() > b.pes.size(); });
+                     [](const EqualCalls& a, const EqualCalls& b) { return a.pes.size() > b.pes.size(); });
     return groups;
 }
 
@@ -118,19 +119,19 @@ SiteOf sites_in(std::string_view error, int failed, const std::string& site) {
     };
 }
 
-std::string text_of(const Alike& alike, const SiteOf& site_of) {
+std::string text_of(const EqualCalls& equal_calls, const SiteOf& site_of) {
     std::string site;
-    for (const int pe : alike.pes) {
-        site = site_of(alike.call, pe);
+    for (const int pe : equal_calls.pes) {
+        site = site_of(equal_calls.call, pe);
         if (!site.empty()) break;
     }
-    return std::string(pe_begin) + common::pe_ranges(alike.pes) + std::string(called) +
-           core::with_site(call_of(alike.call), site);
+    return std::string(pe_begin) + common::pe_ranges(equal_calls.pes) + std::string(called) +
+           core::with_site(call_of(equal_calls.call), site);
 }
 
 /// Empty if all PEs made the same call.
 std::string difference(const Calls& all, const EventCopy& one, const SiteOf& site_of) {
-    const std::vector<Alike> groups = grouped(all, one);
+    const std::vector<EqualCalls> groups = grouped(all, one);
     if (groups.size() < 2) return {};
     std::string text;
     for (auto odd = groups.rbegin(); odd + 1 != groups.rend(); ++odd)

@@ -39,40 +39,40 @@ std::string called_text(const WaitGraph& graph, int pe, const CallSeen& seen) {
 }
 
 /// PEs that made the same call.
-struct CallsAlike {
+struct CallGroup {
     const CallSeen* call;
     std::vector<int> pes;
 };
 
 /// The PEs that made call `call` of a team, by what they called, the largest group last. PEs with unknown
 /// arguments join the first group of their operation.
-std::vector<CallsAlike> groups_of(const WaitGraph& graph, std::uint32_t team, std::uint32_t call) {
-    std::vector<CallsAlike> groups;
+std::vector<CallGroup> groups_of(const WaitGraph& graph, std::uint32_t team, std::uint32_t call) {
+    std::vector<CallGroup> groups;
     for (const bool is_begun : {false, true}) {
         for (int pe = 0; pe < graph.count(); ++pe) {
             const CallSeen* const its = call_of(graph, pe, team, call);
             if (its == nullptr || (its->state == common::EventState::begun) != is_begun) continue;
             const auto group = std::find_if(groups.begin(), groups.end(),
-                                            [&](const CallsAlike& one) { return !differ(*one.call, *its); });
+                                            [&](const CallGroup& one) { return !differ(*one.call, *its); });
             if (group == groups.end())
                 groups.push_back({its, {pe}});
             else
                 group->pes.push_back(pe);
         }
     }
-    for (CallsAlike& one : groups) std::sort(one.pes.begin(), one.pes.end());
+    for (CallGroup& one : groups) std::sort(one.pes.begin(), one.pes.end());
     // If groups have one size, that with the lowest PE is taken as usual.
-    std::sort(groups.begin(), groups.end(), [](const CallsAlike& a, const CallsAlike& b) {
+    std::sort(groups.begin(), groups.end(), [](const CallGroup& a, const CallGroup& b) {
         return std::pair(a.pes.size(), -a.pes[0]) < std::pair(b.pes.size(), -b.pes[0]);
     });
     return groups;
 }
 
-std::string calls_text(const WaitGraph& graph, const std::vector<CallsAlike>& groups,
+std::string calls_text(const WaitGraph& graph, const std::vector<CallGroup>& groups,
                        const common::WaitCopy& wait) {
     const std::string team = wait.team == 0 ? "the world team" : "team " + std::to_string(wait.team);
     std::string text;
-    for (const CallsAlike& one : groups) {
+    for (const CallGroup& one : groups) {
         const bool is_first = text.empty(), is_usual = &one == &groups.back();
         text += (is_usual   ? ", where "
                  : is_first ? ""
@@ -87,7 +87,7 @@ std::string calls_text(const WaitGraph& graph, const std::vector<CallsAlike>& gr
 
 /// Members of a team that made different calls with the same number.
 std::optional<Cause> differing_calls(const WaitGraph& graph) {
-    std::vector<CallsAlike> first;
+    std::vector<CallGroup> first;
     const common::WaitCopy* earliest = nullptr;
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen;  // team and call
     for (const int pe : graph.waiting()) {
@@ -95,7 +95,7 @@ std::optional<Cause> differing_calls(const WaitGraph& graph) {
         if (wait.call == 0 || !seen.insert({wait.team_id, wait.call}).second ||
             (earliest != nullptr && wait.call >= earliest->call))
             continue;
-        std::vector<CallsAlike> groups = groups_of(graph, wait.team_id, wait.call);
+        std::vector<CallGroup> groups = groups_of(graph, wait.team_id, wait.call);
         if (groups.size() < 2) continue;
         first = std::move(groups);
         earliest = &wait;

@@ -179,15 +179,15 @@ std::optional<WordUpdates> differs_from_copies(const Known& known, const std::ve
 
 /// The only PE that has updated the awaited word, and the others, two or more, that have updated it on other
 /// PEs, all alike.
-struct Alike {
+struct EqualUpdates {
     Update own;
     std::vector<int> others;
     UpdateSeen theirs;
 };
 
-std::optional<Alike> updates_alike(const Known& known, const std::vector<Update>& updates) {
+std::optional<EqualUpdates> equal_updates(const Known& known, const std::vector<Update>& updates) {
     if (known.has_lost() || updates.size() != 1 || updates[0].pe == known.waiting()) return std::nullopt;
-    Alike alike{updates[0], {}, {}};
+    EqualUpdates alike{updates[0], {}, {}};
     for (int pe = 0; pe < known.n_pes(); ++pe) {
         for (const UpdateSeen& seen : known.of(pe)) {
             if (seen.pe == known.waiting() || seen.offset != known.wait().offset) continue;
@@ -205,7 +205,7 @@ std::optional<Alike> updates_alike(const Known& known, const std::vector<Update>
 
 /// The only PE that has updated the awaited word, if it is behind the others with their updates of other
 /// words.
-std::optional<WordUpdates> behind_others(const Alike& alike) {
+std::optional<WordUpdates> behind_others(const EqualUpdates& alike) {
     const auto& [pe, seen] = alike.own;
     const std::string others = ", where PE " + common::pe_ranges(alike.others) + " ";
     if (seen.kind == UpdateKind::set && seen.value != alike.theirs.value)
@@ -219,7 +219,7 @@ std::optional<WordUpdates> behind_others(const Alike& alike) {
 
 /// True if the wait is odd: the only update is like those that other PEs made of other words. No other PE may
 /// wait for its copy.
-bool is_usual(const Known& known, const Alike& alike) {
+bool is_usual(const Known& known, const EqualUpdates& alike) {
     for (int pe = 0; pe < known.n_pes(); ++pe)
         if (pe != known.waiting() && known.waits_for_copy(pe)) return false;
     return alike.own.seen.value == alike.theirs.value &&
@@ -421,7 +421,7 @@ WordUpdates found_updates(const Known& known) {
         if (const std::optional<WordUpdates> found = find(known, updates)) return *found;
     if (const std::optional<WordUpdates> differs = differs_from_copies(known, updates)) return *differs;
     if (const std::optional<WordUpdates> fewer = fewer_additions(known, updates)) return *fewer;
-    if (const std::optional<Alike> alike = updates_alike(known, updates))
+    if (const std::optional<EqualUpdates> alike = equal_updates(known, updates))
         if (const std::optional<WordUpdates> behind = behind_others(*alike)) return *behind;
     if (const std::optional<WordUpdates> past = past_the_value(known, updates)) return *past;
     if (known.is_polled()) return updates_of_polled(known, updates);
@@ -469,7 +469,7 @@ int only_updater(const std::vector<PeDoing>& doing, int waiting) {
         return -1;
     if (!known.uses_signals() && seen.kind != UpdateKind::add && seen.count < 2) return -1;
     if (!stray_update(known).text.empty() || past_the_value(known, updates)) return -1;
-    const std::optional<Alike> alike = updates_alike(known, updates);
+    const std::optional<EqualUpdates> alike = equal_updates(known, updates);
     return alike && (is_usual(known, *alike) || behind_others(*alike)) ? -1 : updates[0].pe;
 }
 

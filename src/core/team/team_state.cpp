@@ -107,7 +107,7 @@ void TeamState::destroy() {
     {  // one call in statistics and traces
         const Meetings::Within within(meetings_, "team_destroy");
         context_.quiet();
-        if (twin_) twin_->complete();
+        if (server_team_) server_team_->complete();
         complete();
         sync("team_destroy");
     }
@@ -127,7 +127,7 @@ void TeamState::release_attachments() {
         kept->reset();
     }
     if (spread_) spread_->local().release_attachments();
-    if (twin_) twin_->release_attachments();
+    if (server_team_) server_team_->release_attachments();
 }
 
 void TeamState::complete() const {
@@ -136,9 +136,9 @@ void TeamState::complete() const {
     spread_->complete();
 }
 
-TeamState& TeamState::twin() {
+TeamState& TeamState::server_team() {
     if (!doubled_) throw Error(ErrorCode::unsupported, name() + " has no memory for collectives on streams.");
-    std::call_once(twin_once_, [&] {
+    std::call_once(server_team_once_, [&] {
         const Parts parts(base_, members_, my_pe_);
         char* const behind = reinterpret_cast<char*>(control_) + TeamMemory::bytes(parts, parts.mine);
         TeamMemory memory{reinterpret_cast<ControlBlock*>(behind), false, {}, false};
@@ -146,11 +146,12 @@ TeamState& TeamState::twin() {
             for (int part = 0; part < parts.count(); ++part)
                 memory.offsets.push_back(spread_->offsets()[static_cast<std::size_t>(part)] +
                                          TeamMemory::bytes(parts, part));
-        twin_ = std::make_unique<TeamState>(base_, number_, members_, my_pe_, memory);
+        server_team_ = std::make_unique<TeamState>(base_, number_, members_, my_pe_, memory);
         const std::uint32_t identity = meetings_.recorded.team();
-        twin_->meetings_.recorded.set_team(common::team_identity(identity_of({identity}, members_), number_));
+        server_team_->meetings_.recorded.set_team(
+            common::team_identity(identity_of({identity}, members_), number_));
     });
-    return *twin_;
+    return *server_team_;
 }
 
 namespace {

@@ -71,7 +71,7 @@ class TeamState {
     /// A team of the same members with separate memory. Streams' requests to the host (team_server.hpp) use
     /// it, so that they do not meet the program's own calls. Local; its memory was allocated with the team's.
     /// Throws Error(unsupported) if there is no such memory.
-    TeamState& twin();
+    TeamState& server_team();
     /// Completes this PE's puts to others in meetings and messages.
     void complete() const;
     /// A number that all members compute alike from the team's members; 1 for the world team, never 0.
@@ -119,8 +119,8 @@ class TeamState {
     ControlBlock* control_;
     bool owns_control_;
     bool doubled_;  ///< see TeamMemory
-    std::once_flag twin_once_;
-    std::unique_ptr<TeamState> twin_;
+    std::once_flag server_team_once_;
+    std::unique_ptr<TeamState> server_team_;
     std::unique_ptr<Spread> spread_;
     bool destroyed_ = false;
     bool predefined_ = false;
