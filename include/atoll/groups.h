@@ -98,13 +98,13 @@ struct atoll_callbacks {
     void (*notify)(void* state, int failure, const char* text);
 };
 
-/* A store that connects the members while they join. `get` waits for a value and calls `give` once. Both
+/* A store that connects the members while they join. `get` waits for a value and calls `deliver` once. Both
    return 0, or another number if they failed. */
 struct atoll_store {
     void* state;
     int (*put)(void* state, const char* key, const char* value, size_t bytes);
     int (*get)(void* state, const char* key, void* sink,
-               void (*give)(void* sink, const char* value, size_t bytes));
+               void (*deliver)(void* sink, const char* value, size_t bytes));
 };
 
 struct atoll_groups_table {

@@ -70,7 +70,7 @@ PyObject* signature_of(PyObject* method, void*) {
 /// Adds __signature__, which inspect.signature reads, to nanobind's types of methods and bound methods.
 /// setattr cannot add it to these immutable types. NB_DOMAIN makes them private to this module
 /// (cmake/AtollPython.cmake).
-void give_signatures(const nb::module_& module) {
+void set_signatures(const nb::module_& module) {
     static PyGetSetDef getter{"__signature__", signature_of, nullptr, nullptr, nullptr};
     const Ref name(PyUnicode_InternFromString(getter.name));
     const nb::object method = module.attr("Lock").attr("acquire");
@@ -92,7 +92,7 @@ void fill(nb::module_& module) {
         return;
     }
     register_all(module);
-    give_signatures(module);
+    set_signatures(module);
     first = module.ptr();
     Py_INCREF(first);
 }

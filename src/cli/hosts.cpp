@@ -203,8 +203,8 @@ class HostsJob {
         while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
             const int number = static_cast<int>(info.ssi_signo);
             if (number == SIGCHLD) continue;
-            if (only_sends() && !(is_given_up_ && is_stuck())) {
-                if (ends_a_wait(number)) give_up_trace();
+            if (only_sends() && !(is_abandoned_ && is_stuck())) {
+                if (ends_a_wait(number)) abandon_trace();
                 continue;
             }
             if (number == SIGQUIT) {
@@ -221,9 +221,9 @@ class HostsJob {
     }
 
     /// Writes the trace with the events that have come.
-    void give_up_trace() {
-        is_given_up_ = true;
-        trace_.give_up();
+    void abandon_trace() {
+        is_abandoned_ = true;
+        trace_.abandon();
         for (const auto& agent : agents_) agent->end_at = Clock::now();
     }
 
@@ -295,7 +295,7 @@ class HostsJob {
         const bool known = failure.silent || (found != agents_.end() && guilty->has_status());
         if (!known && Clock::now() < trouble_since_ + patience) return;
         if (status_ == 0) conclude(guilty, failure);
-        if (failure.silent && guilty) give_up(*guilty);
+        if (failure.silent && guilty) abandon(*guilty);
         over();
     }
 
@@ -310,7 +310,7 @@ class HostsJob {
     }
 
     /// Ends an agent that hangs because its ssh waits for the network.
-    static void give_up(const Agent& agent) {
+    static void abandon(const Agent& agent) {
         if (!agent.ended) ::kill(-agent.pid, SIGTERM);
     }
 
@@ -421,7 +421,7 @@ class HostsJob {
     std::unique_ptr<bootstrap::StoreServer> store_;
     std::vector<std::unique_ptr<Agent>> agents_;
     int status_ = 0;
-    bool is_over_ = false, ending_ = false, is_given_up_ = false;
+    bool is_over_ = false, ending_ = false, is_abandoned_ = false;
     const Agent* first_failed_ = nullptr;
     StallWatch stall_{settings_.stall_warn_s, longest_stall_interval_s};
     core::SleepWatch sleep_{settings_.stall_warn_s, isatty(STDIN_FILENO) != 0, false};

@@ -28,7 +28,7 @@ void TeamBlock::free() {
         Job(job).free(address_);
     } else {
         team_.barrier();
-        job->heap().reserved().give_back(*span_);
+        job->heap().reserved().release(*span_);
         span_.reset();
     }
     address_ = nullptr;

@@ -33,7 +33,7 @@ std::uint64_t KernelRanges::take(std::uint64_t bytes, std::uint64_t from) {
     return none;
 }
 
-void KernelRanges::give_back(std::uint64_t offset, std::uint64_t bytes) {
+void KernelRanges::release(std::uint64_t offset, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     if (offset == none) return;
     std::uint64_t end = offset + whole_units(bytes);

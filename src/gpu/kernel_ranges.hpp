@@ -21,7 +21,7 @@ class KernelRanges {
     /// Takes the lowest free range of `bytes` that begins at `from` or later. Returns its offset, or none.
     std::uint64_t take(std::uint64_t bytes, std::uint64_t from = 0);
     /// Frees a range. Its memory must be zero again. Nothing is freed at offset `none`.
-    void give_back(std::uint64_t offset, std::uint64_t bytes);
+    void release(std::uint64_t offset, std::uint64_t bytes);
     std::uint64_t free_bytes() const;
 
   private:
@@ -42,7 +42,7 @@ class KernelRange {
         offset_ = ranges_.take(bytes, from);
         bytes_ = bytes;
     }
-    void drop() { ranges_.give_back(std::exchange(offset_, KernelRanges::none), bytes_); }
+    void drop() { ranges_.release(std::exchange(offset_, KernelRanges::none), bytes_); }
     std::uint64_t offset() const { return offset_; }
     /// Leaves the range to the caller.
     std::uint64_t keep() { return std::exchange(offset_, KernelRanges::none); }

@@ -42,11 +42,11 @@ void Allocator::free(std::size_t offset) {
     if (table_) table_->erase(it->second.entry, offset, size);
     used_.erase(it);
     used_bytes_ -= size;
-    give_back(offset, size);
+    release(offset, size);
 }
 
 /// Merges the range with its free neighbours.
-void Allocator::give_back(std::size_t offset, std::size_t size) {
+void Allocator::release(std::size_t offset, std::size_t size) {
     std::size_t begin = offset;
     std::size_t end = offset + size;
     const auto next = free_.find(end);
@@ -78,7 +78,7 @@ bool Allocator::resize(std::size_t offset, std::size_t bytes) {
         if (size > need - have) add_free(offset + need, size - (need - have));
         high_water_ = std::max(high_water_, offset + need);
     } else if (need < have) {
-        give_back(offset + need, have - need);
+        release(offset + need, have - need);
     }
     if (table_) table_->resize(it->second.entry, offset, have, bytes, need);
     used_bytes_ += need;

@@ -61,7 +61,7 @@ class Allocator {
         std::size_t reserved;
         BlockTable::Index entry = 0;
     };
-    void give_back(std::size_t offset, std::size_t size);
+    void release(std::size_t offset, std::size_t size);
     void add_free(std::size_t offset, std::size_t bytes);
     void remove_free(std::size_t offset, std::size_t bytes);
 

@@ -92,10 +92,10 @@ Mapping::~Mapping() {
 
 /// Reports that MADV_REMOVE clears pages here: qemu-user accepts it and does nothing. Asks once a process,
 /// with a mark in a page that the caller is about to give back.
-static bool removal_clears(char* page_to_give_back, std::size_t page) {
+static bool removal_clears(char* page_to_return, std::size_t page) {
     static const bool clears = [&] {
-        *page_to_give_back = 1;
-        return ::madvise(page_to_give_back, page, MADV_REMOVE) == 0 && *page_to_give_back == 0;
+        *page_to_return = 1;
+        return ::madvise(page_to_return, page, MADV_REMOVE) == 0 && *page_to_return == 0;
     }();
     return clears;
 }

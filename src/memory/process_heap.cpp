@@ -136,12 +136,12 @@ void ProcessHeap::free(std::size_t offset) {
 void ProcessHeap::sweep() {
     std::erase_if(leaving_, [&](const Block& block) {
         if (head_of(at(block.offset)).holders.load(std::memory_order_acquire) != 0) return false;
-        give_back(block);
+        drop(block);
         return true;
     });
 }
 
-void ProcessHeap::give_back(const Block& block) {
+void ProcessHeap::drop(const Block& block) {
     const std::size_t begin = pad_offset(block) - page;
     const std::size_t end = block.offset - page + block.bytes;
     allocator_.free(begin);

@@ -118,7 +118,7 @@ class ProcessHeap {
     void check_process() const;
     [[noreturn]] void refuse(std::size_t bytes) const;
     void sweep();
-    void give_back(const Block& block);
+    void drop(const Block& block);
 
     std::size_t limit_;
     std::shared_ptr<HeapView> view_;

@@ -90,7 +90,7 @@ void ctx_destroy(shmem_ctx_t ctx) {
         const std::lock_guard lock(mutex);
         find_team(object.team).contexts.erase(ctx);
         object.context = Context();
-        contexts.give_back(&object);
+        contexts.release(&object);
     });
 }
 

@@ -39,7 +39,7 @@ template <class T> class HandlePool {
         return object;
     }
     /// Releases `object`, which is empty again.
-    void give_back(T* object) {
+    void release(T* object) {
         const std::lock_guard lock(mutex_);
         if (!ended_) ended_ = new std::deque<T*>;
         ended_->push_back(object);

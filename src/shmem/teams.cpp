@@ -44,7 +44,7 @@ void close_teams() {
     for (TeamObject* team : made) {
         destroy_contexts(*team);
         team->team = Team();
-        teams.give_back(team);
+        teams.release(team);
     }
     for (TeamObject* team : {front.world, front.shared, front.host, front.rail}) {
         destroy_contexts(*team);
@@ -163,7 +163,7 @@ void team_destroy(shmem_team_t team) {
             const std::lock_guard lock(alive.mutex);
             alive.teams.erase(&object);
         }
-        teams.give_back(&object);
+        teams.release(&object);
     });
 }
 

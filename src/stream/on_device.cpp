@@ -23,7 +23,7 @@ class Lane final : public core::TeamAttachment {
         return static_cast<Lane&>(*team.device_lane);
     }
     explicit Lane(const gpu::DeviceMemory& device) : device_(device), lane_(device.lanes().take()) {}
-    void release() noexcept override { device_.lanes().give_back(lane_); }
+    void release() noexcept override { device_.lanes().release(lane_); }
 
     gpu::StreamHandle stream() const { return lane_.stream; }
     void start(const gpu::GroupCall& call) const { device_.streams().start(call, lane_.stream); }

@@ -100,7 +100,7 @@ class Packed {
             if (method == Method::gpu) std::memcpy(packed, lane_.pinned, element_ * count);
         });
     }
-    void give(void* array, std::ptrdiff_t stride) const {
+    void write_back(void* array, std::ptrdiff_t stride) const {
         const Method method = method_of(array);
         each_piece(method, [&](char* packed, std::size_t at, std::size_t count) {
             char* to = static_cast<char*>(array) + apart(at, stride);
@@ -145,7 +145,7 @@ void alltoalls_by_host(const Team& team, const gpu::DeviceMemory& device, const 
     const Packed src(device, lane, a.bytes, elements), dst(device, lane, a.bytes, elements);
     src.take(a.src, a.strides.src);
     team.alltoall_bytes(dst.data(), dst.bytes(), src.data(), src.bytes());
-    dst.give(a.dst, a.strides.dst);
+    dst.write_back(a.dst, a.strides.dst);
 }
 
 }  // namespace

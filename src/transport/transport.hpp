@@ -27,12 +27,12 @@ class Transport : public Contexts, public Movement, public Atomics, public Progr
     /// By default a put, a fence and an atomic.
     void put_signal(ContextId context, int pe, std::uint64_t offset, const void* src, std::size_t bytes,
                     const Signal& signal, Completion) override;
-    /// Gives pages of this PE's own slot back to the system. Calls `give_back(begin, end)` for ranges that no
-    /// device accesses without the page tables, and prevents such access during the call. Other ranges keep
-    /// their pages.
+    /// Gives pages of this PE's own slot back to the system. Calls `release_pages(begin, end)` for ranges
+    /// that no device accesses without the page tables, and prevents such access during the call. Other
+    /// ranges keep their pages.
     virtual void release(std::uint64_t begin, std::uint64_t end,
-                         const std::function<void(std::uint64_t, std::uint64_t)>& give_back) {
-        give_back(begin, end);
+                         const std::function<void(std::uint64_t, std::uint64_t)>& release_pages) {
+        release_pages(begin, end);
     }
     /// Connects to all PEs now rather than at first use. Throws Error(bootstrap, pe_died).
     virtual void connect_all() {}

@@ -109,7 +109,7 @@ TEST_F(Receiver, WaitsNoMoreAfterASignal) {
     int asked = 0;
     receiver_.wait([&] { return ++asked == 2; });
     EXPECT_TRUE(receiver_.state(1).is_coming);
-    receiver_.give_up();
+    receiver_.abandon();
     EXPECT_FALSE(receiver_.state(1).is_coming);
     EXPECT_EQ(missing().back(),
               "the trace lacks events of host b (PE 1,2): a signal ended the wait for them");

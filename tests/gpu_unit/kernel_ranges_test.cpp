@@ -31,8 +31,8 @@ TEST(KernelRanges, AreTheLowestThatFit) {
     EXPECT_EQ(ranges.take(128), 384u);
     EXPECT_EQ(ranges.take(384), 640u);
     EXPECT_EQ(ranges.take(1), KernelRanges::none);
-    ranges.give_back(128, 256);
-    ranges.give_back(0, 100);
+    ranges.release(128, 256);
+    ranges.release(0, 100);
     EXPECT_EQ(ranges.take(384), 0u) << "neighbours are one piece again";
 }
 
@@ -53,14 +53,14 @@ TEST(KernelRanges, FreeBytesAreThoseThatNoRangeHas) {
             taken.emplace_back(at, bytes);
         } else {
             const std::size_t which = random() % taken.size();
-            ranges.give_back(taken[which].first, taken[which].second);
+            ranges.release(taken[which].first, taken[which].second);
             taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(which));
         }
         std::uint64_t used = 0;
         for (const auto& [at, size] : taken) used += (size + 127) / 128 * 128;
         ASSERT_EQ(ranges.free_bytes(), all - used);
     }
-    for (const auto& [at, size] : taken) ranges.give_back(at, size);
+    for (const auto& [at, size] : taken) ranges.release(at, size);
     EXPECT_EQ(ranges.take(all), 0u);
 }
 

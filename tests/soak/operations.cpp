@@ -43,7 +43,7 @@ class Soak {
             case 0:
                 return allocate();
             case 1:
-                return give_back();
+                return release();
             case 2:
                 return reallocate();
             case 3:
@@ -126,7 +126,7 @@ class Soak {
         }
     }
     void allocate() {
-        if (blocks_.size() > 12) return give_back();
+        if (blocks_.size() > 12) return release();
         const std::size_t bytes = 1 + any_size();
         const auto memory = job_.allocate(bytes, std::size_t{1} << below(14));
         blocks_.push_back(
@@ -134,7 +134,7 @@ class Soak {
         fill(blocks_.back(), 0, bytes);
         job_.world().sync();
     }
-    void give_back() {
+    void release() {
         if (blocks_.empty()) return allocate();
         const std::size_t k = below(blocks_.size());
         if (below(2) == 0)

@@ -36,7 +36,7 @@ def module() -> Any:
     loaded = _build.load()
     loaded.load(*_tables())
     _accept_ranks_outside_groups()
-    _give_turns_to_callbacks(loaded)
+    _order_callbacks(loaded)
     try:
         loaded.register_symmetric()
     except RuntimeError as error:
@@ -55,7 +55,7 @@ def _accept_ranks_outside_groups() -> None:
         Backend.perform_nocolor_split = lambda backend, device: None
 
 
-def _give_turns_to_callbacks(loaded: Any) -> None:
+def _order_callbacks(loaded: Any) -> None:
     """Let callbacks of Atoll's futures begin operations in the order of their `then`, on all ranks.
 
     A callback runs in a thread of the group, or in the caller of `then` if the operation has ended. Which of them

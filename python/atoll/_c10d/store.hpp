@@ -68,7 +68,7 @@ class StoreCalls {
             [&] { self.store_.set(self.keys_ + key, std::vector<std::uint8_t>(value, value + bytes)); });
     }
     static int get(void* state, const char* key, void* sink,
-                   void (*give)(void* sink, const char* value, std::size_t bytes)) {
+                   void (*deliver)(void* sink, const char* value, std::size_t bytes)) {
         auto& self = *static_cast<StoreCalls*>(state);
         return self.guarded([&] {
             while (self.polls_ && std::chrono::steady_clock::now() < self.end_ &&
@@ -78,7 +78,7 @@ class StoreCalls {
                 std::chrono::duration_cast<Milliseconds>(self.end_ - std::chrono::steady_clock::now());
             self.store_.wait({self.keys_ + key}, std::max(left, Milliseconds(1)));
             const std::vector<std::uint8_t> value = self.store_.get(self.keys_ + key);
-            give(sink, reinterpret_cast<const char*>(value.data()), value.size());
+            deliver(sink, reinterpret_cast<const char*>(value.data()), value.size());
         });
     }
 

@@ -34,11 +34,11 @@ def compile_pieces(
         piece = pieces.get_submodule(node.target)
         if any(_changes_in_place(part) for part in piece.graph.nodes):
             continue
-        gives_one = _make_output_a_tuple(piece)
+        returns_one = _make_output_a_tuple(piece)
         known = [taken.meta["example_value"] for taken in piece.graph.find_nodes(op="placeholder")]
         made = _compile(inner, mode, rest, piece, known)
         delattr(pieces, node.target)  # a submodule; only after this may a function replace it
-        setattr(pieces, node.target, _first_of(made) if gives_one else made)
+        setattr(pieces, node.target, _first_of(made) if returns_one else made)
     pieces.recompile()
     forward: Compiled = pieces.forward
     return forward

@@ -69,8 +69,8 @@ class _Call(ctypes.Structure):
 
 
 _Put = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
-_Give = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
-_Get = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, _Give)
+_Deliver = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
+_Get = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, _Deliver)
 
 
 class _Store(ctypes.Structure):
@@ -280,10 +280,10 @@ def _callbacks(entries: Entries, failures: list[BaseException]) -> tuple[Any, An
     def put(_: Any, key: bytes, value: int, nbytes: int) -> int:
         return guarded(lambda: entries.put(key, ctypes.string_at(value, nbytes)))
 
-    def get(_: Any, key: bytes, sink: Any, give: Any) -> int:
+    def get(_: Any, key: bytes, sink: Any, deliver: Any) -> int:
         def read() -> None:
             value = entries.get(key)
-            give(sink, value, len(value))
+            deliver(sink, value, len(value))
 
         return guarded(read)
 

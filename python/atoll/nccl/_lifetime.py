@@ -26,7 +26,7 @@ class Lifetime(Base):
             if not state.revoked and not _is_broken(state.error):
                 state.meet()
                 state.engine.end()
-                world().word_pool.give_back(int(state.words[state.engine.rank]))
+                world().word_pool.release(int(state.words[state.engine.rank]))
         if state.group is not None:
             state.group.leave()
 

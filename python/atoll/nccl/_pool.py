@@ -29,7 +29,7 @@ class Pool:
                     return first
         return None
 
-    def give_back(self, first: int) -> None:
+    def release(self, first: int) -> None:
         """Free a range that take() returned. Others are ignored."""
         with self._lock:
             length = self._taken.pop(first, 0)

@@ -41,7 +41,7 @@ class _Piece:
         piece = here.memory[first : first + nbytes]
         self.__array_interface__ = piece.__array_interface__
         self._keeps = here
-        weakref.finalize(self, here.pool.give_back, first).atexit = False
+        weakref.finalize(self, here.pool.release, first).atexit = False
 
 
 def allocate(nbytes: int) -> Any:

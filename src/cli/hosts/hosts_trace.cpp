@@ -33,15 +33,15 @@ bool HostsTrace::is_coming_from(const Agent& agent) {
     return receiver_ && receiver_->state(agent.number).is_coming;
 }
 
-void HostsTrace::give_up() {
-    if (receiver_) receiver_->give_up();
+void HostsTrace::abandon() {
+    if (receiver_) receiver_->abandon();
 }
 
 void HostsTrace::finish(const std::vector<bool>& came, const std::function<bool()>& is_interrupted) try {
     if (!receiver_) return;
     receiver_->wait([&] {
         const bool is_enough = is_interrupted();
-        if (is_enough) give_up();
+        if (is_enough) abandon();
         return is_enough;
     });
     ReceivedTrace received = receiver_->take_trace(came);

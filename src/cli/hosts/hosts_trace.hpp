@@ -29,7 +29,7 @@ class HostsTrace {
     /// True while an agent sends events. It is not to be killed.
     bool is_coming_from(const Agent& agent);
     /// Waits for no events any more: those that came are written.
-    void give_up();
+    void abandon();
     /// Waits for the events that are still to come, unless `is_interrupted`, and writes the files. `came` has
     /// the PEs that called init.
     void finish(const std::vector<bool>& came, const std::function<bool()>& is_interrupted);

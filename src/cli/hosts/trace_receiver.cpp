@@ -140,7 +140,7 @@ bool TraceReceiver::answer(const Host& host, char type, const std::string& body)
 }
 
 bool TraceReceiver::is_coming(const Host& host) const {
-    return !is_given_up_ && host.connection && !host.is_complete && Clock::now() < host.last + patience_;
+    return !is_abandoned_ && host.connection && !host.is_complete && Clock::now() < host.last + patience_;
 }
 
 TraceReceiver::State TraceReceiver::state(int host) {
@@ -149,9 +149,9 @@ TraceReceiver::State TraceReceiver::state(int host) {
     return {one.pes_ended, one.status, one.pes_ended && is_coming(one)};
 }
 
-void TraceReceiver::give_up() {
+void TraceReceiver::abandon() {
     const std::lock_guard lock(mutex_);
-    is_given_up_ = true;
+    is_abandoned_ = true;
 }
 
 void TraceReceiver::wait(const std::function<bool()>& is_interrupted) {
@@ -221,7 +221,7 @@ void TraceReceiver::add_host(Host& host, const std::vector<bool>& came, Received
         why = "this launcher has no memory left for them";
     else if (!host.has_come)
         why = "its agent did not connect to this launcher for them";
-    else if (!host.is_complete && is_given_up_)
+    else if (!host.is_complete && is_abandoned_)
         why = "a signal ended the wait for them";
     else if (!host.is_complete)
         why = "its agent ended, or was lost, before it had sent them";

@@ -44,7 +44,7 @@ class TraceReceiver {
     };
     State state(int host);
     /// Waits for no events any more.
-    void give_up();
+    void abandon();
     /// Waits until each connection is complete or closed, or brings no events for a while. Or until
     /// `is_interrupted` returns true; it is called often.
     void wait(const std::function<bool()>& is_interrupted);
@@ -84,7 +84,7 @@ class TraceReceiver {
     const std::string clock_;
     std::mutex mutex_;
     std::vector<Host> hosts_;
-    bool is_stopping_ = false, is_given_up_ = false;
+    bool is_stopping_ = false, is_abandoned_ = false;
     common::Wake wake_;
     common::QuietThread thread_;  // last: it uses the others
 };

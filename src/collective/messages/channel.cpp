@@ -204,7 +204,7 @@ const Cell* Transfer::next_cell() {
     return cell.number.load(std::memory_order_acquire) == cells + 1 ? &cell : nullptr;
 }
 
-void Transfer::give_back() {
+void Transfer::release_cells() {
     Endpoint& end = endpoint();
     const std::uint32_t cells = end.cells.load(std::memory_order_relaxed) + 1;
     end.cells.store(cells, std::memory_order_relaxed);
@@ -225,7 +225,7 @@ Transfer::Progress Transfer::receive() {
         // A message of another size or dtype is received too, so that the next one can be.
         if (message_bytes_ == bytes_ && length != 0 && same_elements())
             std::memcpy(data_ + moved_, cell->data, length);
-        give_back();
+        release_cells();
         begun_ = true;
         moved_ += length;
         progress = Progress::moved;

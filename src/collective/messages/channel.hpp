@@ -132,7 +132,7 @@ class Transfer {
     Progress receive();
     /// The next cell to receive, or null if it has not arrived, and the time when it was read.
     const Cell* next_cell();
-    void give_back();
+    void release_cells();
     void check_usable() const;
     bool same_elements() const;
 

@@ -69,10 +69,10 @@ JobOptions::Store store_of(const atoll_store& from) {
     };
     store.get = [from](const std::string& key) {
         std::string value;
-        const auto give = [](void* sink, const char* data, std::size_t bytes) {
+        const auto deliver = [](void* sink, const char* data, std::size_t bytes) {
             static_cast<std::string*>(sink)->assign(data, bytes);
         };
-        if (from.get(from.state, key.c_str(), &value, give) != 0) throw_store("give", key);
+        if (from.get(from.state, key.c_str(), &value, deliver) != 0) throw_store("give", key);
         return value;
     };
     return store;

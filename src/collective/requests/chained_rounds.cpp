@@ -6,7 +6,7 @@
 namespace atl::requests {
 
 /// A fold is given once it is folded.
-bool Rounds::may_give(const Request& request) const {
+bool Rounds::may_pass(const Request& request) const {
     const Chain& chain = *request.chain;
     const Chain::Chunk given = chain.given(request.published);
     return !given || request.consumed > chain.round_of(*given);

@@ -20,7 +20,7 @@ void Messages::post(const RequestPtr& request) {
     if (request->call.kind == Kind::send) {
         sends_[std::size_t(request->call.root)].push_back(request);
         ++n_sends_;
-    } else if (give_early(*request)) {
+    } else if (deliver_early(*request)) {
         given_.push_back(request);
     } else {
         receives_.push_back(request);
@@ -207,7 +207,7 @@ void Messages::close(int from, std::vector<RequestPtr>& complete) {
         in.early = {};
         // A receive may have been posted while this message was on its way.
         if (RequestPtr late = matching(from, in.frame.tag)) {
-            if (give_early(*late))
+            if (deliver_early(*late))
                 complete.push_back(late);
             else
                 receives_.push_front(late);
@@ -220,7 +220,7 @@ void Messages::close(int from, std::vector<RequestPtr>& complete) {
 }
 
 /// Completes a receive by a message that arrived before.
-bool Messages::give_early(Request& request) {
+bool Messages::deliver_early(Request& request) {
     for (int from = 0; from < members_.n(); ++from) {
         if (request.call.root != from && request.call.root != any_source) continue;
         auto& earlier = incoming_[std::size_t(from)].earlier;

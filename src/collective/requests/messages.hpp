@@ -69,7 +69,7 @@ class Messages {
     bool open(int from);
     bool take(int from);
     void close(int from, std::vector<RequestPtr>& complete);
-    bool give_early(Request& request);
+    bool deliver_early(Request& request);
     RequestPtr matching(int from, std::int64_t tag);
     void check_room(int from, std::int64_t tag, std::uint64_t bytes, const Span& to) const;
     bool expects(int from) const;

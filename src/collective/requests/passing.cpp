@@ -8,7 +8,7 @@ void Rounds::pass_round(const Request& request, const Area& area, std::uint64_t 
     far::FarMembers& far = *members_.far();
     const SlotHeader& header = area.head().headers[round % n_slots];
     const std::uint32_t index = request.published;
-    const bool pieces = gives_pieces(request, index);
+    const bool pieces = passes_pieces(request, index);
     const Span shared = request.sends && !pieces ? shared_piece(request, index) : Span{};
     for (int i = 0; i < members_.n(); ++i) {
         if (!far.is_far(i)) continue;
@@ -36,7 +36,7 @@ void Rounds::pass_round(const Request& request, const Area& area, std::uint64_t 
 /// header.
 void Rounds::pass_once(const Request& request, const Area& area, std::uint64_t round) {
     const std::uint32_t index = request.published;
-    if (!request.chain && !gives_once(request, index)) return pass_round(request, area, round);
+    if (!request.chain && !passes_once(request, index)) return pass_round(request, area, round);
     far::FarMembers& far = *members_.far();
     const SlotHeader& header = area.head().headers[round % n_slots];
     for (int i = 0; index == 0 && i < members_.n(); ++i)
@@ -50,14 +50,14 @@ void Rounds::pass_once(const Request& request, const Area& area, std::uint64_t r
 }
 
 /// True if all members read the same data of the round, which cross the network once for each host.
-bool Rounds::gives_once(const Request& request, std::uint32_t round) const {
+bool Rounds::passes_once(const Request& request, std::uint32_t round) const {
     if (request.chain) return request.chain->finished(round).has_value();
-    return request.shared && !gives_pieces(request, round);
+    return request.shared && !passes_pieces(request, round);
 }
 
 /// True if the member's data of the current round arrive in the copy that this host's members share.
 bool Rounds::reads_shared(const Request& request, int member) const {
-    return members_.is_far(member) && gives_once(request, request.consumed);
+    return members_.is_far(member) && passes_once(request, request.consumed);
 }
 
 }  // namespace atl::requests

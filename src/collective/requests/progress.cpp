@@ -27,7 +27,7 @@ bool Rounds::has_room(const Request& request, std::uint64_t round) {
 }
 
 /// True if the member gives data that cross the network once for each host.
-bool Rounds::gives_to_hosts(const Request& request, int member) const {
+bool Rounds::passes_to_hosts(const Request& request, int member) const {
     if (request.call.kind == Kind::broadcast) return member == request.call.root;
     if (!request.chain) return true;
     const far::Hosts& hosts = members_.far()->hosts();
@@ -52,7 +52,7 @@ std::uint64_t Rounds::far_progress(const Request& request, int host) {
     std::uint64_t least = ~std::uint64_t{0};
     if (host == hosts.mine()) return least;
     // All members compare the first header.
-    if (request.published == 0 || gives_to_hosts(request, members_.rank())) least = progress_of(host);
+    if (request.published == 0 || passes_to_hosts(request, members_.rank())) least = progress_of(host);
     if (request.chain && request.chain->leads() && host == hosts.mine() + 1) {
         const int next = hosts.members(host)[std::size_t(request.chain->lane())];
         least = std::min(least, members_.area(next).head().consumed.value.load(std::memory_order_acquire));
@@ -88,7 +88,7 @@ void Rounds::pass_host_consumed(const Request& request) {
     Counter& word = members_.mine().head().host_consumed;
     word.value.store(least, std::memory_order_release);
     for (int i = 0; i < members_.n(); ++i) {
-        if (!members_.is_far(i) || !gives_to_hosts(request, i)) continue;
+        if (!members_.is_far(i) || !passes_to_hosts(request, i)) continue;
         if (hosts.receiver(hosts.mine(), i) == members_.rank())
             members_.far()->pass_word(i, nullptr, 0, &word);
     }

@@ -218,14 +218,14 @@ Rounds::Step Rounds::step_of(const Request& request, std::uint32_t round) const 
 
 /// The second round of a chunk has the slice that this member folds in the first.
 bool Rounds::may_publish(const Request& request) const {
-    if (request.chain) return may_give(request);
+    if (request.chain) return may_pass(request);
     if (!request.sliced) return true;
     const Step step = step_of(request, request.published);
     return !step.folded || request.consumed + step.apart > request.published;
 }
 
 /// True if the round has a piece for each member, rather than one for all.
-bool Rounds::gives_pieces(const Request& request, std::uint32_t round) const {
+bool Rounds::passes_pieces(const Request& request, std::uint32_t round) const {
     switch (request.call.kind) {
         case Kind::scatter:
         case Kind::reduce_scatter:
@@ -271,11 +271,11 @@ void Rounds::write_round(Request& request, const Area& area, SlotHeader& header,
     if (call.kind == Kind::all_to_all && request.published == 0)
         for (std::size_t i = 0; i < call.in.size(); ++i) area.sizes(round)[i] = call.in[i].bytes;
     if (request.in_place) {
-        const bool pieces = gives_pieces(request, request.published);
+        const bool pieces = passes_pieces(request, request.published);
         InPlace::announce(header, pieces ? call.in[0].data : shared_piece(request, request.published).data);
         return;
     }
-    if (gives_pieces(request, request.published)) {
+    if (passes_pieces(request, request.published)) {
         write_pieces(request, area.slot(round), request.published);
         return;
     }
@@ -390,19 +390,20 @@ bool Rounds::consume(Request& request) {
 /// The `bytes` that another member sent to this one in a round.
 const char* Rounds::data_of(const Request& request, int member, std::uint32_t round, std::size_t bytes) {
     const std::uint64_t number = base_ + round;
-    if (members_.is_far(member) && gives_once(request, round)) return members_.shared(member).slot(number);
+    if (members_.is_far(member) && passes_once(request, round)) return members_.shared(member).slot(number);
     const Area& area = members_.area(member);
     const SlotHeader& header = area.head().headers[number % n_slots];
     if (header.in_place != 0)
         return in_place_.announced(member, header) + offset_within(request, member, round);
-    if (gives_pieces(request, round)) return area.slot(number) + std::size_t(members_.rank()) * request.piece;
+    if (passes_pieces(request, round))
+        return area.slot(number) + std::size_t(members_.rank()) * request.piece;
     return bytes <= inline_bytes && !request.shared ? reinterpret_cast<const char*>(header.data)
                                                     : area.slot(number);
 }
 
 /// The offset of this member's piece of a round in data that is read in place.
 std::size_t Rounds::offset_within(const Request& request, int member, std::uint32_t round) const {
-    if (!gives_pieces(request, round)) return 0;
+    if (!passes_pieces(request, round)) return 0;
     const auto me = std::size_t(members_.rank());
     if (request.sliced) return slice(request, step_of(request, round).chunk, members_.rank()).at;
     std::size_t before = me * (request.call.out.empty() ? 0 : request.call.out[0].bytes);

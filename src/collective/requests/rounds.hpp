@@ -61,7 +61,7 @@ class Rounds {
     void pass_round(const Request& request, const Area& area, std::uint64_t round);
     void pass_once(const Request& request, const Area& area, std::uint64_t round);
     void write_pieces(const Request& request, char* slot, std::uint32_t round) const;
-    bool gives_once(const Request& request, std::uint32_t round) const;
+    bool passes_once(const Request& request, std::uint32_t round) const;
     bool reads_shared(const Request& request, int member) const;
     Span shared_piece(const Request& request, std::uint32_t round) const;
     Span part(const Request& request, const Span& whole, std::uint32_t round, int member) const;
@@ -87,11 +87,11 @@ class Rounds {
     void drain(Request& request);
     Slice slice(const Request& request, std::uint32_t chunk, int member) const;
     Step step_of(const Request& request, std::uint32_t round) const;
-    bool gives_pieces(const Request& request, std::uint32_t round) const;
+    bool passes_pieces(const Request& request, std::uint32_t round) const;
 
     // how far the members of other hosts are, where data cross the network once for each host
     static bool counts_by_host(const Request& request) { return request.shared && !request.sliced; }
-    bool gives_to_hosts(const Request& request, int member) const;
+    bool passes_to_hosts(const Request& request, int member) const;
     std::uint64_t progress_of(int host);
     std::uint64_t far_progress(const Request& request, int host);
     void pass_consumed(const Request& request);
@@ -99,7 +99,7 @@ class Rounds {
     bool waits_for_room(const Request& request, int member);
 
     // Parts of an all_reduce that passes from host to host.
-    bool may_give(const Request& request) const;
+    bool may_pass(const Request& request) const;
     bool is_read_here(const Request& request) const;
     void write_in_chain(const Request& request, const Area& area, std::uint64_t round);
     void pass_in_chain(const Request& request, const Area& area, std::uint64_t round);

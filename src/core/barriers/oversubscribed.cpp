@@ -124,7 +124,7 @@ bool Meetings::Oversubscribed::meet(Meetings& m, std::uint32_t epoch, Arrival mi
         m.control_->groups.moved.load(std::memory_order_relaxed) == 0) [[unlikely]]
         move_away(*m.control_, m.n_pes_, me.core_line);
     const common::Meter::Wait measured(m.job_.meter.get());
-    if (!m.give_turns(meeting.release, epoch))
+    if (!m.yield_turns(meeting.release, epoch))
         m.wait_flag(mine.call, meeting.release, epoch, -1, meeting.missing);
     return meeting.call == call;
 }

@@ -132,7 +132,7 @@ std::shared_ptr<ReservedSpan> Reserved::take(const Team& team, std::size_t bytes
     refuse(team, *rounded);
 }
 
-void Reserved::give_back(const ReservedSpan& span) {
+void Reserved::release(const ReservedSpan& span) {
     const std::lock_guard lock(mutex_);
     std::erase_if(spans_, [&](const auto& each) { return each.get() == &span; });
 }

@@ -38,7 +38,7 @@ class Reserved {
     /// every member.
     std::shared_ptr<ReservedSpan> take(const Team& team, std::size_t bytes);
     /// Makes a block's memory free. Local; the members have met since the last access.
-    void give_back(const ReservedSpan& span);
+    void release(const ReservedSpan& span);
     /// Remembers the team of a block in the heap that this PE has dropped.
     void note_dropped(const Team& team);
     /// Completes the puts of such teams. Their contexts are not the world's.

@@ -145,7 +145,7 @@ class Meetings {
     /// until the wait becomes slow. Returns true if the flag was set.
     bool poll_for_peer(const detail::Flag& flag, std::uint32_t value, int peer, int pauses) noexcept;
     /// Yields a few times; true once `flag` has reached `epoch`.
-    bool give_turns(const detail::Flag& flag, std::uint32_t epoch) const;
+    bool yield_turns(const detail::Flag& flag, std::uint32_t epoch) const;
 
     // ---- one thread at a time
     /// Marks the team for a call. Returns false if the caller's thread has already marked it.

@@ -25,7 +25,7 @@ bool share_core(CoreLine& mine, const CoreLine& theirs) noexcept {
 bool Meetings::poll_for_peer(const detail::Flag& flag, std::uint32_t value, int peer, int pauses) noexcept {
     shares_core_ = share_core(member(my_pe_).core_line, member(peer).core_line);
     // The peer may have moved meanwhile: then the yields return soon, and the wait goes on as a slow one.
-    if (shares_core_) return give_turns(flag, value);
+    if (shares_core_) return yield_turns(flag, value);
     return poll(flag, value, job_.pace().spins - spins_before_core, pauses);
 }
 
@@ -61,7 +61,7 @@ void Meetings::wait_slowly(const Called& call, detail::Flag& flag, std::uint32_t
     }
 }
 
-bool Meetings::give_turns(const detail::Flag& flag, std::uint32_t epoch) const {
+bool Meetings::yield_turns(const detail::Flag& flag, std::uint32_t epoch) const {
     common::YieldPolicy& yields = job_.waits().yields;
     if (job_.transport() || !yields.allows()) return false;
     for (int turn = 0; turn < first_turns; ++turn) {

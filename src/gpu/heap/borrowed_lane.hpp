@@ -13,7 +13,7 @@ class BorrowedLane {
         : BorrowedLane(device, device.lanes().take(staging == Staging::pinned)) {
         if (staging == Staging::pinned) device.lanes().pin(lane_);  // if this throws, the lane is returned
     }
-    ~BorrowedLane() { device_.lanes().give_back(lane_); }
+    ~BorrowedLane() { device_.lanes().release(lane_); }
     BorrowedLane(const BorrowedLane&) = delete;
     BorrowedLane& operator=(const BorrowedLane&) = delete;
 

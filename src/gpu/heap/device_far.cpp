@@ -21,7 +21,7 @@ class Staging {
         lanes.pin(lane_);
     }
     ~Staging() {
-        if (borrowed_) lanes_.give_back(lane_);
+        if (borrowed_) lanes_.release(lane_);
     }
     Staging(const Staging&) = delete;
     Staging& operator=(const Staging&) = delete;

@@ -129,7 +129,7 @@ detail::Slot DeviceMemory::slot_of(int pe) const noexcept { return job_.slots[st
 
 /// Must run before any PE has memory there.
 void DeviceMemory::serve_others() {
-    lanes_->give_back(lanes_->take_pinned());  // now, since later pinning may wait for kernels that wait
+    lanes_->release(lanes_->take_pinned());  // now, since later pinning may wait for kernels that wait
     transport::Transport* const transport = job_.transport;
     if (!transport || !transport->carries_device_heaps()) return;
     server_ = std::make_unique<DeviceServer>(*gpu_, mine(), window_.stride);

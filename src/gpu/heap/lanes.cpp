@@ -19,7 +19,7 @@ Lane Lanes::take(bool pinned) {
     return {gpu_.executor().make_stream(), nullptr};
 }
 
-void Lanes::give_back(const Lane& lane) {
+void Lanes::release(const Lane& lane) {
     const std::lock_guard lock(mutex_);
     free_.push_back(lane);
 }

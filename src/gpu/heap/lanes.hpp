@@ -26,7 +26,7 @@ class Lanes {
     /// Takes a free lane of the wanted kind if there is one. Pinned ones are kept for callers that need them.
     Lane take(bool pinned = false);
     Lane take_pinned();
-    void give_back(const Lane& lane);
+    void release(const Lane& lane);
     /// Allocates the lane's pinned memory if it has none.
     void pin(Lane& lane);
 

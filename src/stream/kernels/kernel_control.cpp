@@ -159,7 +159,7 @@ void release_kernel_control(core::TeamState& team) noexcept {
     core::JobState& job = team.job();
     // A team without a place takes the lock as well. So its threads' writes to the team's memory come before
     // those of another thread that has since taken a range, for the next team.
-    if (!team.kernels.has_range()) return job.kernels().ranges.give_back(gpu::KernelRanges::none, 0);
+    if (!team.kernels.has_range()) return job.kernels().ranges.release(gpu::KernelRanges::none, 0);
     const std::size_t bytes = device::ControlLayout{team.n_pes()}.bytes();
     try {
         {
@@ -172,9 +172,9 @@ void release_kernel_control(core::TeamState& team) noexcept {
             clear_team_memory(team);
         }
         const gpu::StreamRange& range = team.kernels.stream_range;
-        job.kernels().stream_ranges.give_back(range.offset,
-                                              gpu::stream_range_bytes(team.n_pes(), range.words_bytes));
-        job.kernels().ranges.give_back(team.kernels.offset, bytes);
+        job.kernels().stream_ranges.release(range.offset,
+                                            gpu::stream_range_bytes(team.n_pes(), range.words_bytes));
+        job.kernels().ranges.release(team.kernels.offset, bytes);
     } catch (const Error&) {
         // The GPU is lost; the place remains taken.
     }

@@ -40,7 +40,7 @@ class Packets {
         packet.flight = nullptr;
         return packet;
     }
-    void give_back(Packet& packet) {
+    void release(Packet& packet) {
         --taken_;
         free_.push_back(&packet);
         Flight* flight = packet.flight;

@@ -126,10 +126,10 @@ class Ucx final : public Transport {
     void quiet(ContextId context, int pe) override;
 
     void release(std::uint64_t begin, std::uint64_t end,
-                 const std::function<void(std::uint64_t, std::uint64_t)>& give_back) override {
+                 const std::function<void(std::uint64_t, std::uint64_t)>& release_pages) override {
         const std::lock_guard lock(engine_->mutex());
-        if (!engine_->rma()) return give_back(begin, end);
-        engine_->rma()->slot_keys().for_each_gap(begin, end, give_back);
+        if (!engine_->rma()) return release_pages(begin, end);
+        engine_->rma()->slot_keys().for_each_gap(begin, end, release_pages);
     }
 
     bool carries_device_heaps() const override { return true; }

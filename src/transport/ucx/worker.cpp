@@ -221,14 +221,14 @@ const char* Worker::post(ucp_ep_h endpoint, unsigned id, Packet& packet, std::si
     void* request = ucp_.am_send_nbx(endpoint, id, header_bytes ? &packet.header : nullptr, header_bytes,
                                      data, bytes, &param);
     if (is_request(request)) return nullptr;
-    packets_.give_back(packet);
+    packets_.release(packet);
     return request ? ucp_.status_string(status_of(request)) : nullptr;
 }
 
 void Worker::sent(void* request, ucs_status_t, void* argument) {
     // The endpoint's error handler reports a failure too.
     auto& packet = *static_cast<Packet*>(argument);
-    packet.home->packets_.give_back(packet);
+    packet.home->packets_.release(packet);
     packet.home->ucp_.request_free(request);
 }
 

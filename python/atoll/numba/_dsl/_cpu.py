@@ -329,7 +329,7 @@ does(p.load_taken)(lambda address: lambda address: p.load_acquire(i64, address))
 does(p.notify_taken)(lambda address, number: lambda address, number: p.store_release(i64, address, number))
 
 
-def gives(stub, value: int | None):
+def returns(stub, value: int | None):
     """Implement `stub` by a constant, or, for None, by its last argument."""
 
     @emits(stub)
@@ -340,14 +340,14 @@ def gives(stub, value: int | None):
         return i64(*kinds[:-1], i64) if value is None else i64(*kinds), build
 
 
-gives(p.rank, 0)
-gives(p.size, 1)
-gives(p.meet, 0)
-gives(p.share, None)
-gives(p.polls_between_checks, 256)
-gives(p.uncounted, None)
-gives(p.thread, 0)
-gives(p.threads, 1)
+returns(p.rank, 0)
+returns(p.size, 1)
+returns(p.meet, 0)
+returns(p.share, None)
+returns(p.polls_between_checks, 256)
+returns(p.uncounted, None)
+returns(p.thread, 0)
+returns(p.threads, 1)
 
 
 def call(builder, name: str, result, values: list[Any]):

@@ -29,7 +29,7 @@ def does(stub):
 
 
 def compiled(function):
-    does(function)(gives(function))
+    does(function)(returns(function))
     return function
 
 

@@ -162,7 +162,7 @@ for axis, stub in enumerate((_tiles.pitch, _tiles.stride)):
     own(stub, lambda self, kinds, keywords: theirs.int64(*kinds), bytes_along(axis))
 for stub, function in _gpu_threads.by_names_of(cuda).items():
     OWN.add(stub)
-    implement(stub, _gpu.gives(function))
+    implement(stub, _gpu.returns(function))
 
 
 def register_form(form: Form) -> None:
