@@ -2,7 +2,7 @@
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/host/host_segment.hpp"
 #include "bootstrap/launcher/launch_protocol.hpp"
-#include "bootstrap/launcher/seat.hpp"
+#include "bootstrap/launcher/own_entry.hpp"
 #include "bootstrap/store/wire.hpp"
 #include "common/descriptors/fd_passing.hpp"
 #include "support/forked.hpp"
@@ -105,23 +105,24 @@ TEST(Launched, AProcessWithoutInitTakesItsSeat) {
     Launcher launcher;
     Forked child([&] {
         ::setenv(launched_variable, launcher.invitation.c_str(), 1);
-        const auto seat = Seat::of_process();
-        if (!seat || seat->pe() != 1 || seat->is_taken()) return std::string("no seat");
-        if (seat->job() != launcher.board.identity()) return std::string("another job");
-        Seat::Wait early(seat);
+        const auto own_entry = OwnEntry::of_process();
+        if (!own_entry || own_entry->pe() != 1 || own_entry->is_taken()) return std::string("no seat");
+        if (own_entry->job() != launcher.board.identity()) return std::string("another job");
+        OwnEntry::Wait early(own_entry);
         if (early.claim()) return std::string("a wait before it is taken");
-        if (!seat->take() || !seat->take() || !seat->is_taken()) return std::string("not taken");
-        Forked grandchild([] { return std::string(Seat::of_process() ? "a child has the seat" : ""); });
+        if (!own_entry->take() || !own_entry->take() || !own_entry->is_taken())
+            return std::string("not taken");
+        Forked grandchild([] { return std::string(OwnEntry::of_process() ? "a child has the seat" : ""); });
         if (const Outcome outcome = grandchild.wait(); !outcome.text.empty()) return outcome.text;
-        Seat::Wait pending(seat, common::HostWait::pending), waiting(seat), other(seat);
+        OwnEntry::Wait pending(own_entry, common::HostWait::pending), waiting(own_entry), other(own_entry);
         if (!pending.claim() || !waiting.claim() || pending.claim() || other.claim())
             return std::string("a wait replaces a pending operation alone");
         common::WaitCopy values;
         common::copy_text("barrier", values.operation);
         pending.write(values);
-        if (seat->entry().group.active != 0) return std::string("a replaced operation is written");
+        if (own_entry->entry().group.active != 0) return std::string("a replaced operation is written");
         waiting.write(values);
-        return std::string(seat->entry().group.active == 1 ? "" : "a wait is not written");
+        return std::string(own_entry->entry().group.active == 1 ? "" : "a wait is not written");
     });
     EXPECT_EQ(launcher.receive(), "T");
     const Outcome outcome = child.wait();
@@ -138,8 +139,8 @@ TEST(Launched, ASeatHasOneProcess) {
     launcher.board.view().entry(1).pid = ::getpid();
     Forked child([&] {
         ::setenv(launched_variable, launcher.invitation.c_str(), 1);
-        const auto seat = Seat::of_process();
-        return std::string(!seat || seat->take() ? "two processes are one PE" : "");
+        const auto own_entry = OwnEntry::of_process();
+        return std::string(!own_entry || own_entry->take() ? "two processes are one PE" : "");
     });
     const Outcome outcome = child.wait();
     EXPECT_TRUE(outcome.ok());

@@ -13,7 +13,7 @@
 #include "bootstrap/host/host_segment.hpp"
 #include "bootstrap/launcher/launch_protocol.hpp"
 #include "bootstrap/launcher/launched_variable.hpp"
-#include "bootstrap/launcher/seat.hpp"
+#include "bootstrap/launcher/own_entry.hpp"
 #include "bootstrap/store/wire.hpp"
 #include "common/descriptors/fd_passing.hpp"
 #include "common/descriptors/fork_guard.hpp"
@@ -68,7 +68,7 @@ class Launched final : public Bootstrap {
         board_ =
             std::make_shared<MappedBoard>(MappedBoard::adopt(board_fd.get(), n_pes_, "from the launcher"));
         claim();
-        Seat::set_taken(board_, pe_);
+        OwnEntry::set_taken(board_, pe_);
         hello();
     }
     Launched(const common::Settings& settings, Rejoinable job)

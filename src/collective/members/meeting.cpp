@@ -1,7 +1,7 @@
 #include "collective/members/meeting.hpp"
 
 #include "bootstrap/host/hosts.hpp"
-#include "bootstrap/launcher/seat.hpp"
+#include "bootstrap/launcher/own_entry.hpp"
 #include "collective/members/far_members.hpp"
 #include "collective/members/segment.hpp"
 #include "common/clock.hpp"
@@ -52,8 +52,8 @@ std::vector<std::string> unpack(const std::string& text) {
 
 class Meeting {
   public:
-    Meeting(const Joining& joining, std::shared_ptr<bootstrap::Seat> seat)
-        : joining_(joining), seat_(std::move(seat)) {}
+    Meeting(const Joining& joining, std::shared_ptr<bootstrap::OwnEntry> own_entry)
+        : joining_(joining), own_entry_(std::move(own_entry)) {}
 
     /// Sends a text of this member, or its failure, to member 0. Returns the result of member 0's `body` for
     /// all texts.
@@ -82,7 +82,7 @@ class Meeting {
         joining_.store.put(key, pack(parts));
     }
     /// Shows on the job board that a member has not come.
-    void show(bootstrap::Seat::Wait& wait, int member) const {
+    void show(bootstrap::OwnEntry::Wait& wait, int member) const {
         if (!wait.claim()) return;
         common::WaitCopy values;
         values.team = common::team_number(joining_.label);
@@ -95,11 +95,12 @@ class Meeting {
         common::copy_text(common::file_name(common::site_of_thread()), values.site);
         values.since_ns = common::now_ns();
         const int number = joining_.number(member);
-        if (seat_->numbers_are_pes() && number < seat_->n_pes()) values.peer = values.missing[0] = number;
+        if (own_entry_->numbers_are_pes() && number < own_entry_->n_pes())
+            values.peer = values.missing[0] = number;
         wait.write(values);
     }
     std::vector<std::string> get(const std::string& key, int member) const {
-        bootstrap::Seat::Wait wait(seat_);
+        bootstrap::OwnEntry::Wait wait(own_entry_);
         show(wait, member);
         std::string text;
         try {
@@ -131,7 +132,7 @@ class Meeting {
     }
 
     const Joining& joining_;
-    const std::shared_ptr<bootstrap::Seat> seat_;
+    const std::shared_ptr<bootstrap::OwnEntry> own_entry_;
 };
 
 // ---- the hosts, and the endpoint that all have
@@ -144,7 +145,7 @@ std::string own_host(const Joining& joining) {
 }
 
 /// "JOB PE", the place of this member on a job board; empty without one.
-std::string seat_text(const std::string& job, int pe) { return job + " " + std::to_string(pe); }
+std::string entry_text(const std::string& job, int pe) { return job + " " + std::to_string(pe); }
 
 bool is_default_group(const Joining& joining) { return common::team_number(joining.label) == 0; }
 
@@ -162,12 +163,12 @@ Board make_board(const Joining& joining) {
 }
 
 /// The PE of each member. Empty unless all are different PEs of one job.
-std::vector<int> pes_of(const std::vector<std::string>& seats) {
+std::vector<int> pes_of(const std::vector<std::string>& entries) {
     std::vector<int> pes;
-    for (const std::string& seat : seats) {
-        const std::size_t space = seat.find(' ');
-        if (space == std::string::npos || seat.substr(0, space) != seats[0].substr(0, space)) return {};
-        pes.push_back(std::stoi(seat.substr(space)));
+    for (const std::string& entry : entries) {
+        const std::size_t space = entry.find(' ');
+        if (space == std::string::npos || entry.substr(0, space) != entries[0].substr(0, space)) return {};
+        pes.push_back(std::stoi(entry.substr(space)));
     }
     const std::set<int> different(pes.begin(), pes.end());
     return different.size() == pes.size() ? pes : std::vector<int>();
@@ -175,7 +176,7 @@ std::vector<int> pes_of(const std::vector<std::string>& seats) {
 
 using Endpoints = std::vector<std::shared_ptr<Endpoint>>;
 
-/// A member first gives its host and its seat, then names and numbers of endpoints.
+/// A member first gives its host and its entry, then names and numbers of endpoints.
 constexpr std::size_t first_endpoint = 2;
 
 std::string number_at(const std::vector<std::string>& parts, const std::string& endpoint) {
@@ -226,25 +227,26 @@ Membership membership_in(const Joining& joining, const std::shared_ptr<Segment>&
     return membership;
 }
 
-/// The members of one host get the address of the memory, their seats, and a new board's path and identity.
+/// The members of one host get the address of the memory, their entries, and a new board's path and identity.
 /// Those of several hosts get a plan, which has another number of parts.
-enum OneHost : std::size_t { its_memory, its_seats, its_board, its_identity, its_parts };
+enum OneHost : std::size_t { its_memory, its_entries, its_board, its_identity, its_parts };
 
-/// Takes the seat of this member on a board that member 0 made. Null if it cannot be mapped.
-std::shared_ptr<bootstrap::Seat> seat_on(Board board, const Joining& joining,
-                                         const std::vector<std::string>& how) {
+/// Takes the entry of this member on a board that member 0 made. Null if it cannot be mapped.
+std::shared_ptr<bootstrap::OwnEntry> entry_on(Board board, const Joining& joining,
+                                              const std::vector<std::string>& how) {
     try {
         if (!board)
             board = std::make_shared<bootstrap::MappedBoard>(
                 bootstrap::MappedBoard::open(how[its_board], how[its_identity], joining.n));
-        return bootstrap::Seat::take_on_board_of_group(std::move(board), joining.rank);
+        return bootstrap::OwnEntry::take_on_board_of_group(std::move(board), joining.rank);
     } catch (const Error&) {
         return nullptr;
     }
 }
 
 Membership join_one_host(const Joining& joining, std::shared_ptr<Segment> segment, Board board,
-                         const std::vector<std::string>& how, std::shared_ptr<bootstrap::Seat> seat) {
+                         const std::vector<std::string>& how,
+                         std::shared_ptr<bootstrap::OwnEntry> own_entry) {
     const std::string& address = how[its_memory];
     if (!segment) segment = Segment::join(address, joining.n);
     Membership membership = membership_in(joining, segment);
@@ -252,12 +254,12 @@ Membership join_one_host(const Joining& joining, std::shared_ptr<Segment> segmen
     membership.end_of = [segment](int member) { return segment->end_of(member); };
     membership.identity =
         common::team_identity(static_cast<std::uint32_t>(std::hash<std::string>{}(address)), 0);
-    membership.pes = pes_of(unpack(how[its_seats]));
-    if (!how[its_board].empty()) seat = seat_on(std::move(board), joining, how);
-    if (membership.pes.empty() || !seat || !seat->take()) return membership;
+    membership.pes = pes_of(unpack(how[its_entries]));
+    if (!how[its_board].empty()) own_entry = entry_on(std::move(board), joining, how);
+    if (membership.pes.empty() || !own_entry || !own_entry->take()) return membership;
     for (int i = 0; i < joining.n; ++i)
-        if (joining.number(i) != membership.pes[std::size_t(i)]) seat->set_other_numbers();
-    membership.seat = std::move(seat);
+        if (joining.number(i) != membership.pes[std::size_t(i)]) own_entry->set_other_numbers();
+    membership.own_entry = std::move(own_entry);
     return membership;
 }
 
@@ -306,12 +308,13 @@ Membership join_several_hosts(Meeting& meeting, const std::vector<std::string>& 
 
 Membership join(const Joining& joining) {
     // A default group makes a board of its own where no launcher did.
-    if (is_default_group(joining)) bootstrap::Seat::leave_board_of_group();
-    std::shared_ptr<bootstrap::Seat> seat = bootstrap::Seat::of_process();
-    Meeting meeting(joining, seat);
+    if (is_default_group(joining)) bootstrap::OwnEntry::leave_board_of_group();
+    std::shared_ptr<bootstrap::OwnEntry> own_entry = bootstrap::OwnEntry::of_process();
+    Meeting meeting(joining, own_entry);
     const Endpoints known = Endpoint::all();
     const auto own = [&] {
-        std::vector<std::string> parts{own_host(joining), seat ? seat_text(seat->job(), seat->pe()) : ""};
+        std::vector<std::string> parts{own_host(joining),
+                                       own_entry ? entry_text(own_entry->job(), own_entry->pe()) : ""};
         for (const auto& endpoint : known) {
             parts.push_back(endpoint->name());
             parts.push_back(std::to_string(endpoint->number()));
@@ -325,18 +328,20 @@ Membership join(const Joining& joining) {
         const auto is_here = [&](const auto& each) { return each[0] == received[0][0]; };
         if (!std::all_of(received.begin(), received.end(), is_here)) return plan(received);
         segment = Segment::create(joining.n);
-        std::vector<std::string> seats;
-        for (const auto& each : received) seats.push_back(each[1]);
+        std::vector<std::string> entries;
+        for (const auto& each : received) entries.push_back(each[1]);
         const bool has_none =
-            std::all_of(seats.begin(), seats.end(), [](const auto& one) { return one.empty(); });
+            std::all_of(entries.begin(), entries.end(), [](const auto& one) { return one.empty(); });
         if (has_none && is_default_group(joining)) board = make_board(joining);
-        for (int i = 0; board && i < joining.n; ++i) seats[std::size_t(i)] = seat_text(board->identity(), i);
-        return {segment->address(), pack(seats), board ? board->path() : "", board ? board->identity() : ""};
+        for (int i = 0; board && i < joining.n; ++i)
+            entries[std::size_t(i)] = entry_text(board->identity(), i);
+        return {segment->address(), pack(entries), board ? board->path() : "",
+                board ? board->identity() : ""};
     };
     const std::vector<std::string> how = meeting.exchange("hosts", own, decide);
     constexpr std::size_t of_plan = 3;
     if (how.size() == its_parts)
-        return join_one_host(joining, std::move(segment), std::move(board), how, std::move(seat));
+        return join_one_host(joining, std::move(segment), std::move(board), how, std::move(own_entry));
     if (how.size() != of_plan)
         throw Error(ErrorCode::bootstrap, "Rank 0's text has " + std::to_string(how.size()) +
                                               " parts; do all ranks run one release of Atoll?");

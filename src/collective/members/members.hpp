@@ -2,7 +2,7 @@
 #pragma once
 
 #include "atoll/error.hpp"
-#include "bootstrap/launcher/seat.hpp"
+#include "bootstrap/launcher/own_entry.hpp"
 #include "collective/members/area.hpp"
 #include "collective/members/far_members.hpp"
 #include "common/recorder/recorder.hpp"
@@ -36,8 +36,8 @@ struct Membership {
     common::Recorder* recorder = nullptr;  ///< recorder for the collectives of a team
     std::uint32_t identity = 0;            ///< the team's identity there, or the group's on the job board
     /// The place of this process on the job board, where its waits are shown; null without.
-    std::shared_ptr<bootstrap::Seat> seat;
-    std::vector<int> pes;  ///< with a seat: the number of each member in the job
+    std::shared_ptr<bootstrap::OwnEntry> own_entry;
+    std::vector<int> pes;  ///< with an own entry: the number of each member in the job
     std::string label;     ///< "3", for "group 3"
     /// Why a member will do nothing more, such as "(process 7) ended"; empty if it may. May be null.
     std::function<std::string(int)> end_of;

@@ -45,8 +45,8 @@ Group::Group(Membership membership)
     MemberState& state = members_.mine().head().state;
     state.process = process_;
     state.stage.store(static_cast<std::uint32_t>(Stage::joined), std::memory_order_release);
-    if (const auto& seat = members_.membership().seat)
-        seat->entry().failure.kind.store(common::FailureNote::Kind::none, std::memory_order_relaxed);
+    if (const auto& own_entry = members_.membership().own_entry)
+        own_entry->entry().failure.kind.store(common::FailureNote::Kind::none, std::memory_order_relaxed);
 }
 
 Group::~Group() {

@@ -70,16 +70,16 @@ Group::Snapshot Group::snapshot_of(const Request& request) {
 /// Tells the launcher why the group fails. The first note of a process stays until it makes another group.
 void Group::note_failure(common::FailureNote::Kind kind, std::string text) const {
     using Kind = common::FailureNote::Kind;
-    const auto& seat = members_.membership().seat;
-    if (!seat || !seat->is_of_this_process()) return;
-    common::FailureNote& note = seat->entry().failure;
+    const auto& own_entry = members_.membership().own_entry;
+    if (!own_entry || !own_entry->is_of_this_process()) return;
+    common::FailureNote& note = own_entry->entry().failure;
     if (note.kind.load(std::memory_order_relaxed) != Kind::none) return;
     if (text.ends_with('.')) text.pop_back();
     note.set(kind, text);
 }
 
 void Group::note_difference() {
-    if (!members_.membership().seat) return;
+    if (!members_.membership().own_entry) return;
     note_failure(common::FailureNote::Kind::own, mismatch_.sentence(*rounds_.difference(), rounds_.forms()));
 }
 

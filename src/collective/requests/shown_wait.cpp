@@ -14,17 +14,17 @@ namespace atl::requests {
 namespace {
 
 /// Without a launcher of ours the members that wait look for a standstill of all.
-void check_standstill(const bootstrap::Seat* seat) {
-    if (seat == nullptr || !seat->is_of_group() || !seat->is_of_this_process()) return;
+void check_standstill(const bootstrap::OwnEntry* own_entry) {
+    if (own_entry == nullptr || !own_entry->is_of_group() || !own_entry->is_of_this_process()) return;
     static core::HangWatch& watch = *new core::HangWatch;  // threads may wait while the process ends
     static const double limit_s = common::read_settings().stall_warn_s;
-    watch.check(nullptr, seat->board(), limit_s);
+    watch.check(nullptr, own_entry->board(), limit_s);
 }
 
 }  // namespace
 
 void ShownWait::show() {
-    check_standstill(group_.members().membership().seat.get());
+    check_standstill(group_.members().membership().own_entry.get());
     if (!wait_.claim()) return;
     if (has_site_ && !std::exchange(is_site_final_, true))
         site_ = common::file_name(common::site_of_thread());

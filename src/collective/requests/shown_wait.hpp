@@ -18,7 +18,7 @@ class ShownWait {
           request_(request),
           since_ns_(since_ns),
           has_site_(how != common::HostWait::pending),
-          wait_(group.members().membership().seat, how) {}
+          wait_(group.members().membership().own_entry, how) {}
 
     /// Shows the wait as it is now. The first call reads the place in the program, of which the thread of a
     /// pending operation knows nothing.
@@ -31,7 +31,7 @@ class ShownWait {
     std::string site_;
     const bool has_site_;
     bool is_site_final_ = false;
-    bootstrap::Seat::Wait wait_;
+    bootstrap::OwnEntry::Wait wait_;
 };
 
 /// The oldest collective of a group, if no call of ours waits for it.

@@ -1,4 +1,4 @@
-#include "bootstrap/launcher/seat.hpp"
+#include "bootstrap/launcher/own_entry.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -20,10 +20,10 @@ namespace {
 
 std::mutex mutex;  // guards the next one
 /// Never destroyed: a signal's handler writes to the board while the process ends.
-std::shared_ptr<Seat>& of_this_process = *new std::shared_ptr<Seat>;
+std::shared_ptr<OwnEntry>& of_this_process = *new std::shared_ptr<OwnEntry>;
 
 /// Null if the launcher's descriptors have been closed, as in programs that a PE starts.
-std::shared_ptr<Seat> invited() {
+std::shared_ptr<OwnEntry> invited() {
     const std::string text = common::read_job_environment().launched;
     try {
         if (text.empty() || common::read_settings().no_launcher) return nullptr;
@@ -31,61 +31,61 @@ std::shared_ptr<Seat> invited() {
         if (!is_launcher_socket(found.socket) || !is_memory(found.board)) return nullptr;
         auto board =
             std::make_shared<MappedBoard>(MappedBoard::adopt(found.board, found.n_pes, "from the launcher"));
-        return std::make_shared<Seat>(std::move(board), found.pe, found.socket);
+        return std::make_shared<OwnEntry>(std::move(board), found.pe, found.socket);
     } catch (const Error&) {  // init reports it
         return nullptr;
     }
 }
 
-/// The board of the seat before stays mapped: a signal's handler may still write to it. Call with the mutex.
-void replace(std::shared_ptr<Seat> seat) {
-    static auto& before = *new std::vector<std::shared_ptr<Seat>>;
+/// The board of the entry before stays mapped: a signal's handler may still write to it. Call with the mutex.
+void replace(std::shared_ptr<OwnEntry> own_entry) {
+    static auto& before = *new std::vector<std::shared_ptr<OwnEntry>>;
     if (of_this_process) before.push_back(of_this_process);
-    of_this_process = std::move(seat);
+    of_this_process = std::move(own_entry);
 }
 
 std::mutex shown_mutex;  // guards the next one, and BoardEntry::group
 /// The wait that the board shows; null: none.
-const Seat::Wait* shown = nullptr;
+const OwnEntry::Wait* shown = nullptr;
 
 }  // namespace
 
-std::shared_ptr<Seat> Seat::of_process() {
+std::shared_ptr<OwnEntry> OwnEntry::of_process() {
     const std::lock_guard lock(mutex);
     if (!of_this_process) of_this_process = invited();
     return of_this_process && of_this_process->is_of_this_process() ? of_this_process : nullptr;
 }
 
-void Seat::set_taken(std::shared_ptr<MappedBoard> board, int pe) {
+void OwnEntry::set_taken(std::shared_ptr<MappedBoard> board, int pe) {
     const std::lock_guard lock(mutex);
-    of_this_process = std::make_shared<Seat>(std::move(board), pe, -1);
+    of_this_process = std::make_shared<OwnEntry>(std::move(board), pe, -1);
 }
 
-std::shared_ptr<Seat> Seat::take_on_board_of_group(std::shared_ptr<MappedBoard> board, int pe) {
-    auto seat = std::make_shared<Seat>(std::move(board), pe, -1, true);
-    seat->sign_in();
+std::shared_ptr<OwnEntry> OwnEntry::take_on_board_of_group(std::shared_ptr<MappedBoard> board, int pe) {
+    auto own_entry = std::make_shared<OwnEntry>(std::move(board), pe, -1, true);
+    own_entry->sign_in();
     const std::lock_guard lock(mutex);
-    replace(seat);
-    return seat;
+    replace(own_entry);
+    return own_entry;
 }
 
-void Seat::leave_board_of_group() {
+void OwnEntry::leave_board_of_group() {
     const std::lock_guard lock(mutex);
     if (!of_this_process || !of_this_process->is_of_group() || !of_this_process->is_of_this_process()) return;
     common::withdraw_stacks(of_this_process->board().stacks(of_this_process->pe()));
     replace(nullptr);
 }
 
-void Seat::sign_in() {
+void OwnEntry::sign_in() {
     board().sign_in(pe_);
     entry().is_guest.store(1, std::memory_order_relaxed);
     common::offer_stacks(board().stacks(pe_));
     board().set_state(pe_, common::PeState::running);
 }
 
-bool Seat::is_of_this_process() const { return ::getpid() == process_; }
+bool OwnEntry::is_of_this_process() const { return ::getpid() == process_; }
 
-bool Seat::take() {
+bool OwnEntry::take() {
     const std::lock_guard lock(mutex_);
     if (is_taken_) return true;
     common::BoardEntry& mine = entry();
@@ -99,35 +99,35 @@ bool Seat::take() {
     return true;
 }
 
-bool Seat::is_taken() {
+bool OwnEntry::is_taken() {
     const std::lock_guard lock(mutex_);
     return is_taken_;
 }
 
-bool Seat::Wait::claim() {
-    if (!seat_ || !seat_->is_of_this_process() || !seat_->is_taken()) return false;
+bool OwnEntry::Wait::claim() {
+    if (!own_entry_ || !own_entry_->is_of_this_process() || !own_entry_->is_taken()) return false;
     const std::lock_guard lock(shown_mutex);
     if (shown == this) return true;
     const bool replaces = shown != nullptr && shown->how_ == common::HostWait::pending && how_ != shown->how_;
     if (shown != nullptr && !replaces) return false;
     shown = this;
     was_shown_ = true;
-    seat_->entry().waits.fetch_add(1, std::memory_order_relaxed);
+    own_entry_->entry().waits.fetch_add(1, std::memory_order_relaxed);
     return true;
 }
 
-void Seat::Wait::write(common::WaitCopy values) {
+void OwnEntry::Wait::write(common::WaitCopy values) {
     values.active = static_cast<std::uint32_t>(how_);
     values.offset = ~std::uint64_t{0};
     const std::lock_guard lock(shown_mutex);
-    if (shown == this) common::write_wait(seat_->entry().group, values);
+    if (shown == this) common::write_wait(own_entry_->entry().group, values);
 }
 
-Seat::Wait::~Wait() {
+OwnEntry::Wait::~Wait() {
     if (!was_shown_) return;
     const std::lock_guard lock(shown_mutex);
     if (shown != this) return;
-    common::WaitRecord& record = seat_->entry().group;
+    common::WaitRecord& record = own_entry_->entry().group;
     record.sequence.fetch_add(2, std::memory_order_release);
     record.active.store(0, std::memory_order_release);
     shown = nullptr;

@@ -1,5 +1,5 @@
-// Seat: the place of this process on a job board, its launcher's or one that a group made. For parts of Atoll
-// that need no init, such as groups of torch.distributed.
+// OwnEntry: the entry of this process on a job board, its launcher's or one that a group made. For parts of
+// Atoll that need no init, such as groups of torch.distributed.
 #pragma once
 
 #include <atomic>
@@ -14,21 +14,21 @@
 
 namespace atl::bootstrap {
 
-class Seat {
+class OwnEntry {
   public:
-    /// The seat that the launcher left for this process, or that init or a group has taken. Null over several
-    /// hosts, in a forked child of a PE, and without `atoll run` before the first group.
-    static std::shared_ptr<Seat> of_process();
-    /// Makes the seat of a PE in init that of the process. `board` outlives its job.
+    /// The entry that the launcher left for this process, or that init or a group has taken. Null over
+    /// several hosts, in a forked child of a PE, and without `atoll run` before the first group.
+    static std::shared_ptr<OwnEntry> of_process();
+    /// Makes the entry of a PE in init that of the process. `board` outlives its job.
     static void set_taken(std::shared_ptr<MappedBoard> board, int pe);
-    /// Makes the seat of a process without our launcher, on a board that its default group made, and signs in
-    /// there.
-    static std::shared_ptr<Seat> take_on_board_of_group(std::shared_ptr<MappedBoard> board, int pe);
-    /// Call before a new default group is made: this process has no seat on the board of an earlier one any
+    /// Makes the entry of a process without our launcher, on a board that its default group made, and signs
+    /// in there.
+    static std::shared_ptr<OwnEntry> take_on_board_of_group(std::shared_ptr<MappedBoard> board, int pe);
+    /// Call before a new default group is made: this process has no entry on the board of an earlier one any
     /// longer.
     static void leave_board_of_group();
 
-    Seat(std::shared_ptr<MappedBoard> board, int pe, int socket, bool is_of_group = false)
+    OwnEntry(std::shared_ptr<MappedBoard> board, int pe, int socket, bool is_of_group = false)
         : board_(std::move(board)),
           pe_(pe),
           socket_(socket),
@@ -57,8 +57,8 @@ class Seat {
     /// waiting thread replaces a pending operation.
     class Wait {
       public:
-        explicit Wait(std::shared_ptr<Seat> seat, common::HostWait how = common::HostWait::sleeps)
-            : seat_(std::move(seat)), how_(how) {}
+        explicit Wait(std::shared_ptr<OwnEntry> own_entry, common::HostWait how = common::HostWait::sleeps)
+            : own_entry_(std::move(own_entry)), how_(how) {}
         ~Wait();
         Wait(const Wait&) = delete;
         Wait& operator=(const Wait&) = delete;
@@ -69,7 +69,7 @@ class Seat {
         void write(common::WaitCopy values);
 
       private:
-        const std::shared_ptr<Seat> seat_;
+        const std::shared_ptr<OwnEntry> own_entry_;
         const common::HostWait how_;
         bool was_shown_ = false;
     };
