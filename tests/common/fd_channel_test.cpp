@@ -33,9 +33,9 @@ TEST(FdChannel, BringsWhatWasSentAndSaysByWhom) {
     EXPECT_FALSE(a.receive());
 }
 
-TEST(FdCourier, MessagesWithoutTheTokenAreDropped) {
-    FdCourier a, b;
-    FdCourier::Address guessed = a.address();
+TEST(FdChannel, MessagesWithoutTheTokenAreDropped) {
+    FdChannel a, b;
+    FdChannel::Address guessed = a.address();
     guessed.token ^= 1;
     EXPECT_TRUE(b.send(guessed, 1, 1, make_file()));
     EXPECT_TRUE(b.send(a.address(), 2, 2, make_file()));

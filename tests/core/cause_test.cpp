@@ -280,7 +280,7 @@ TEST_F(UnsetWord, AnotherWordOfItsAllocation) {
     EXPECT_EQ(find_cause(doing).pes, (std::vector{0, 3}));
     pe(0).writes[0].offset = 56;
     EXPECT_EQ(cause(), fault("PE 0 last set the element before the awaited one to 1"));
-    pe(0).writes[0].place = 256;  // in another allocation
+    pe(0).writes[0].offset = 256;  // in another allocation
     EXPECT_EQ(cause(), sentence(""));
 }
 

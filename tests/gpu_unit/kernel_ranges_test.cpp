@@ -83,7 +83,7 @@ TEST(ControlLayout, ArraysAreSideBySide) {
 class RangeNegotiations : public WithPes {};
 
 /// Each team has separate memory, the same on all members, until they run out. Then a call reports the cost.
-TEST_P(TeamRooms, AreTakenUntilExhaustedAndReturned) {
+TEST_P(RangeNegotiations, AreTakenUntilExhaustedAndReturned) {
     run([](Job& job) {
         if (core::first_far(job.world().state()) >= 0) {  // such teams use threads of the host
             Team team = job.world().split(0);

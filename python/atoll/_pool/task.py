@@ -129,7 +129,7 @@ class Task:
             self._interrupted.setdefault(pe.number, runnable_seconds(pe.pid))
         self.kill_at = min(self.kill_at, time.monotonic() + ANSWER_SECONDS)
 
-    def deaf(self, pes: Iterable[Pe]) -> list[int]:
+    def unresponsive(self, pes: Iterable[Pe]) -> list[int]:
         """Return the PEs that had CPU time to answer the interrupt and did not. Without one, set the next check.
 
         Time in which other processes had a PE's core does not count: on a busy machine that PE gets longer.

@@ -193,9 +193,9 @@ def _text(report: pytest.TestReport) -> str:
     return file.getvalue().strip("\n")
 
 
-def _told(reports: dict[int, pytest.TestReport], others: dict[int, Failure]) -> dict[int, str]:
+def _reasons(reports: dict[int, pytest.TestReport], others: dict[int, Failure]) -> dict[int, str]:
     """Return the state of each PE that has not failed: passed, skipped, or waited for one that failed."""
-    said: dict[int, str] = {pe: report.outcome for pe, report in reports.items() if not report.failed}
+    reasons: dict[int, str] = {pe: report.outcome for pe, report in reports.items() if not report.failed}
     for pe, failure in others.items():
         lines = [line.strip() for line in failure.get("traceback", "").splitlines()]
         sites = [line for line in lines if line.startswith("File ")]

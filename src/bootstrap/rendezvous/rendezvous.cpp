@@ -46,9 +46,9 @@ std::unique_ptr<Bootstrap> meet_across_hosts(const common::Settings& settings, c
             endpoint = std::string("!") + error.what();
         }
     }
-    place = first_of(exchange, place);
-    if (place.starts_with('!')) throw_bootstrap(place.substr(1));
-    std::vector<std::string> parts = common::words_of(place);
+    endpoint = first_of(exchange, endpoint);
+    if (endpoint.starts_with('!')) throw_bootstrap(endpoint.substr(1));
+    std::vector<std::string> parts = common::words_of(endpoint);
     if (parts.size() < 3)
         throw_bootstrap(
             "PE 0's host has no network interface that is up, so PEs of other hosts cannot reach it.");

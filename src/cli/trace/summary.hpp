@@ -62,9 +62,10 @@ struct Summary {
     std::map<PePair, Late> kept_in_collectives;  ///< by the late PE and the PE that waited for it
     std::map<PePair, Late> kept_by_signals;      ///< the same, by signals and messages
     std::map<PePair, Traffic> traffic;           ///< by the caller and the PE whose memory it accessed
-    std::map<std::pair<std::string, std::string>, CallSite> sites;  ///< by place in the program and operation
-    std::map<std::string, std::map<int, std::uint64_t>> ranges;     ///< ns by name and PE
-    std::vector<common::PeStatistics> kernel_statistics;            ///< operations inside kernels
+    std::map<std::pair<std::string, std::string>, SiteSummary>
+        sites;                                                   ///< by place in the program and operation
+    std::map<std::string, std::map<int, std::uint64_t>> ranges;  ///< ns by name and PE
+    std::vector<common::PeStatistics> kernel_statistics;         ///< operations inside kernels
     std::map<std::string, std::map<int, std::uint64_t>> kernel_ranges;  ///< ns of all blocks
 };
 

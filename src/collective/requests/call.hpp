@@ -121,8 +121,8 @@ struct Request {
     bool started = false;      ///< it is the oldest one that is not done
     std::uint32_t number = 0;  ///< within the group, from 0
     std::uint64_t bytes = 0;   ///< that the members compare
-    common::CallPlace place;   ///< the program's line that started it; empty if that is not shown
-    common::Recorder::Place event;
+    common::CallSite site;     ///< the program's line that started it; empty if that is not shown
+    common::Recorder::Entry event;
     common::TickClock clock;                         ///< clock of the log
     std::uint64_t began_ticks = 0, ended_ticks = 0;  ///< for a log; 0: without one
     std::size_t piece = 0;                           ///< bytes for one member in one round

@@ -215,9 +215,9 @@ struct CallSeen {
 
 /// The last update of a word by a PE.
 struct UpdateSeen {
-    std::uint64_t place = 0;  ///< offset in the form of WaitRecord
-    std::uint64_t value = 0;  ///< value; for a put its bytes
-    int pe = 0;               ///< that has the word
+    std::uint64_t offset = 0;  ///< offset in the form of WaitRecord
+    std::uint64_t value = 0;   ///< value; for a put its bytes
+    int pe = 0;                ///< that has the word
     UpdateKind kind = UpdateKind::set;
     std::uint64_t count = 1;  ///< updates of this kind in a row
     UpdateSite site = {};
@@ -225,7 +225,7 @@ struct UpdateSeen {
 
 /// A lock that a PE holds, and the place where it acquired it.
 struct HeldSeen {
-    std::uint64_t place = 0;   ///< offset in the form of WaitRecord
+    std::uint64_t offset = 0;  ///< offset in the form of WaitRecord
     std::uint64_t caller = 0;  ///< address in the PE's process; 0: none
     std::string site;          ///< "program.py:12"; empty if unknown
 };

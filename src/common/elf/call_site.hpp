@@ -26,7 +26,7 @@ struct CallFrames {
 std::string call_site_of(const CallFrames& frames);
 
 /// The place of a call of the library that goes on after it has returned.
-struct CallPlace {
+struct CallSite {
     std::string text;   ///< source line in a language front, which names it at once
     CallFrames frames;  ///< frames of C and C++
 

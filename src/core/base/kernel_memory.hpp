@@ -23,10 +23,10 @@ namespace atl::core {
 /// A PE's memory for kernels that its teams share.
 struct JobKernels {
     std::size_t area_bytes = 0;  ///< bytes of all control blocks, at the start of every arena and device slot
-    gpu::KernelPlaces places;    ///< control blocks of teams; the world team has the first
-    gpu::KernelPlaces rooms;     ///< for collectives on streams, of all teams but the world team
-    std::mutex mutex;            // guards place_of
-    std::map<int, std::uint64_t> place_of;  ///< control block of each team in use, by its number
+    gpu::KernelRanges ranges;    ///< control blocks of teams; the world team has the first
+    gpu::KernelRanges stream_ranges;         ///< for collectives on streams, of all teams but the world team
+    std::mutex mutex;                        // guards offset_of
+    std::map<int, std::uint64_t> offset_of;  ///< control block of each team in use, by its number
     /// Shared with teams, whose handles may outlive the job.
     std::shared_ptr<StreamDifferences> stream_differences = std::make_shared<StreamDifferences>();
     std::shared_ptr<device::Watch> host_watch;  ///< the words that functions of kernels on the host poll
@@ -36,9 +36,9 @@ struct JobKernels {
 struct TeamKernels {
     int key = 0;  ///< a number of the team that no other team of this PE has
     /// Offset of its control block, the same on all members; none: nothing was free.
-    std::uint64_t place = gpu::KernelPlaces::none;
-    gpu::GroupRoom group_room;  ///< memory of its collectives on streams
-    std::once_flag once[2];     ///< one for each Memory: guards the filling of the control block
+    std::uint64_t offset = gpu::KernelRanges::none;
+    gpu::StreamRange stream_range;  ///< memory of its collectives on streams
+    std::once_flag once[2];         ///< one for each Memory: guards the filling of the control block
 
     bool has_range() const { return offset != gpu::KernelRanges::none; }
     bool ready(Memory memory) const {

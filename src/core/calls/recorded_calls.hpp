@@ -79,7 +79,7 @@ class RecordedCalls {
     common::Recorder::Entry event_;  ///< the current call's, or the last one's
     std::uint32_t team_;
     std::uint32_t count_ = 0;
-    common::ThreadPlace* place_ =
+    common::ThreadMeasurement* measurement_ =
         nullptr;                     ///< entry of the thread in a measured call; null: it is not measured
     std::uint64_t began_ = 0;        ///< ticks
     common::Meter::Ended measured_;  ///< the current call; until it ends, `waiting` is that of its begin

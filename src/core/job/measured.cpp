@@ -89,7 +89,7 @@ void Measured::end() noexcept {
         event.value = value_;
         meter_->log_call(event, call, *measurement_);
     }
-    common::Meter::leave(*place_);
+    common::Meter::leave(*measurement_);
     if (kind_ == Kind::wait) job_->waits().leave();  // the last use of the job
 }
 

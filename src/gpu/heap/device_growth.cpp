@@ -86,9 +86,9 @@ void DeviceMemory::map_chunks(const std::function<void(const common::FdChannel::
     std::vector<common::FdChannel::Received> all_received;
     all_received.swap(arrived_);
     int mapped = 1;
-    for (const common::FdCourier::Parcel& parcel : parcels) {
-        if (parcel.tag != chunks_) continue;  // left from a chunk that failed
-        map(parcel);
+    for (const common::FdChannel::Received& received : all_received) {
+        if (received.tag != chunks_) continue;  // left from a chunk that failed
+        map(received);
         ++mapped;
     }
     const auto expected = static_cast<int>(job_.hosts.members.size());

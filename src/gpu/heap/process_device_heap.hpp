@@ -132,7 +132,7 @@ class ProcessDeviceHeap {
     std::map<char*, Block> blocks_;  ///< by their data
     std::vector<Block> leaving_;     ///< freed, but other processes hold them
     std::map<std::uint64_t, Peer> peers_;
-    std::map<int, std::deque<Parcel>> unclaimed_;  ///< from processes that this one has not met yet
+    std::map<int, std::deque<Received>> unclaimed_;  ///< from processes that this one has not met yet
     std::map<std::uint64_t, device::Control*> controls_;
     device::Watch* watch_ = nullptr;
 };

@@ -19,9 +19,9 @@ class TeamRanges {
     };
 
     struct Sizes {
-        int n_pes = 0;               ///< PEs of the job
-        std::size_t room_bytes = 0;  ///< for all teams but the world team
-        std::size_t most_teams = 1;  ///< with servers of their own
+        int n_pes = 0;                ///< PEs of the job
+        std::size_t teams_bytes = 0;  ///< for all teams but the world team
+        std::size_t most_teams = 1;   ///< with servers of their own
     };
 
     TeamRanges() = default;

@@ -18,9 +18,9 @@ struct alignas(16) TraceRecord {
 };
 static_assert(sizeof(TraceRecord) == 64, "a cache line");
 
-constexpr unsigned trace_range = 0x10000;       ///< TraceRecord::what of a range
-constexpr unsigned trace_name_bytes = 24;       ///< bytes for a range's name
-constexpr unsigned long long no_place = ~0ull;  ///< an address outside the PE's slot
+constexpr unsigned trace_range = 0x10000;        ///< TraceRecord::what of a range
+constexpr unsigned trace_name_bytes = 24;        ///< bytes for a range's name
+constexpr unsigned long long no_offset = ~0ull;  ///< an address outside the PE's slot
 
 /// Numbers the records of a log. It lies in memory of the kernels' processor, where atomics are fast.
 struct TraceSink {

@@ -21,7 +21,7 @@ from .._compared import collective
 from ._exchange import gathered
 
 Array = Any  # NumPy's array or atoll.DeviceArray
-Place = tuple[int, int]
+Offset = tuple[int, int]
 Key = tuple[int, int, int, tuple[int, ...]]
 ALIGNMENT = 256  # bytes: no two blocks share a cache line, nor a pair of them
 
@@ -38,9 +38,9 @@ class Span:
     is_used: bool = True
 
     @property
-    def place(self) -> Place:
+    def offset(self) -> Offset:
         """The number of the reserved region, and the block's offset in it."""
-        return self.room, self.start
+        return self.region, self.start
 
     @property
     def key(self) -> Key:
@@ -188,7 +188,9 @@ def memory_of(span: Span) -> Array:
     return current_regions().memory[span.region]
 
 
-def at_place(place: Place, shape: tuple[int, ...], dtype: np.dtype[Any], room: Array | None = None) -> Array:
+def array_at(
+    offset: Offset, shape: tuple[int, ...], dtype: np.dtype[Any], region: Array | None = None
+) -> Array:
     """Return the array of that shape at a place of a region, by default this PE's."""
-    memory = _rooms_now().memory[place[0]] if room is None else room
-    return memory[place[1] : place[1] + math.prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
+    memory = current_regions().memory[offset[0]] if region is None else region
+    return memory[offset[1] : offset[1] + math.prod(shape) * dtype.itemsize].view(dtype).reshape(shape)

@@ -205,7 +205,7 @@ def value(text: str, constraints: str, result, *kinds):
     return result(*kinds), build
 
 
-def gives(function):
+def returns(function):
     """Return a Numba generator that returns this function for every type."""
     return lambda *_: function
 
