@@ -59,11 +59,11 @@ ATOLL_ANYWHERE unsigned long long fold_part(const Team& team, Op op, From from) 
     for (int pe = 0; pe < team.n_pes; ++pe) {
         part.bits = from(pe);
         for (unsigned k = 0; k < n; ++k) {
-            const W value = static_cast<W>(part.element[k]);
+            const W value = Conversion<T>::widen(part.element[k]);
             so_far[k] = pe == 0 ? value : op(so_far[k], value);
         }
     }
-    for (unsigned k = 0; k < n; ++k) part.element[k] = static_cast<T>(so_far[k]);
+    for (unsigned k = 0; k < n; ++k) part.element[k] = Conversion<T>::narrow(so_far[k]);
     return part.bits;
 }
 
@@ -94,9 +94,10 @@ ATOLL_ANYWHERE void fold_apart(const Team& team, const T* src, unsigned long lon
         T value[n];
         for (unsigned k = 0; k < n; ++k) value[k] = from[k * step];
         for (unsigned k = 0; k < n; ++k)
-            so_far[k] = pe == 0 ? static_cast<W>(value[k]) : op(so_far[k], static_cast<W>(value[k]));
+            so_far[k] =
+                pe == 0 ? Conversion<T>::widen(value[k]) : op(so_far[k], Conversion<T>::widen(value[k]));
     }
-    for (unsigned k = 0; k < n; ++k) folded[k] = static_cast<T>(so_far[k]);
+    for (unsigned k = 0; k < n; ++k) folded[k] = Conversion<T>::narrow(so_far[k]);
 }
 
 /// Folds the elements [begin, end) of src over the members and passes them on: to(i, step, values), with

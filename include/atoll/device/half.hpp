@@ -1,5 +1,5 @@
 // half and bfloat16 (CUDA's types): their headers, and atomics at PEs in the window. (Reductions support them
-// without this header.)
+// without this header, unless a macro as __CUDA_NO_HALF_CONVERSIONS__ switches CUDA's conversions off.)
 #pragma once
 
 #include "atoll/device/atomics.hpp"
@@ -13,6 +13,15 @@ inline namespace ATOLL_DEVICE_ROUTES {
 
 #if defined(__CUDACC__)
 namespace detail {
+
+template <> struct Conversion<__half> {
+    static ATOLL_ANYWHERE float widen(__half value) { return __half2float(value); }
+    static ATOLL_ANYWHERE __half narrow(float value) { return __float2half(value); }
+};
+template <> struct Conversion<__nv_bfloat16> {
+    static ATOLL_ANYWHERE float widen(__nv_bfloat16 value) { return __bfloat162float(value); }
+    static ATOLL_ANYWHERE __nv_bfloat16 narrow(float value) { return __float2bfloat16(value); }
+};
 
 /// The address of an element of two bytes on `pe`, as bits.
 template <class Half>
@@ -44,8 +53,8 @@ template <class Half> __device__ Half half_of(unsigned short bits) { return half
 
 /// The bits of a sum, evaluated in float and rounded once.
 template <class Half> __device__ unsigned short sum_of_halves(unsigned short bits, Half value) {
-    return bits_of_half(
-        static_cast<Half>(static_cast<float>(half_of<Half>(bits)) + static_cast<float>(value)));
+    using As = Conversion<Half>;
+    return bits_of_half(As::narrow(As::widen(half_of<Half>(bits)) + As::widen(value)));
 }
 
 }  // namespace detail

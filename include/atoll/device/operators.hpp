@@ -55,5 +55,15 @@ template <class T> struct Wide { using type = T; };
 template <> struct Wide<__half> { using type = float; };
 template <> struct Wide<__nv_bfloat16> { using type = float; };
 
+namespace detail {
+/// Converts an element to its wide type and back. atoll/device/half.hpp has those of half types for programs
+/// that switch CUDA's conversions off (__CUDA_NO_HALF_CONVERSIONS__, as PyTorch's extensions do).
+template <class T> struct Conversion {
+    using W = typename Wide<T>::type;
+    static ATOLL_ANYWHERE W widen(T value) { return static_cast<W>(value); }
+    static ATOLL_ANYWHERE T narrow(W value) { return static_cast<T>(value); }
+};
+}  // namespace detail
+
 }  // namespace ATOLL_DEVICE_ROUTES
 }  // namespace atl::device

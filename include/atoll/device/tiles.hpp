@@ -102,12 +102,12 @@ ATOLL_ANYWHERE void fold_runs(const Team& team, const Tile<T>& dst, const Tile<c
             for (int k = 0; k < static_cast<int>(in_flight); ++k)
                 if (first + k < team.n_pes)
                     for (unsigned e = 0; e < N; ++e) {
-                        const W value = static_cast<W>(runs[k].element[e]);
+                        const W value = Conversion<T>::widen(runs[k].element[e]);
                         so_far[e] = first + k == 0 ? value : op(so_far[e], value);
                     }
         }
         R result;
-        for (unsigned e = 0; e < N; ++e) result.element[e] = static_cast<T>(so_far[e]);
+        for (unsigned e = 0; e < N; ++e) result.element[e] = Conversion<T>::narrow(so_far[e]);
         R* to = reinterpret_cast<R*>(run_at<N>(dst, i));
         if constexpr (fold == Fold::here)
             *to = result;

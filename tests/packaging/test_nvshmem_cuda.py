@@ -1,0 +1,47 @@
+"""NVSHMEM's headers under nvcc: what public programs take from them beside NVSHMEM's own names."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = (ROOT / "include_nvshmem", ROOT / "api/generated/nvshmem/include", ROOT / "include")
+NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+# The options that PyTorch gives nvcc for its extensions.
+OF_TORCH = [
+    f"-D__CUDA_NO_{what}__"
+    for what in ("HALF_OPERATORS", "HALF_CONVERSIONS", "BFLOAT16_CONVERSIONS", "HALF2_OPERATORS")
+]
+
+pytestmark = pytest.mark.skipif(not NVCC, reason="nvcc is not installed")
+
+
+def errors(folder: Path, text: str, *flags: str) -> str:
+    """The errors of nvcc for a text; empty if it compiles."""
+    source = folder / "program.cu"
+    source.write_text(text)
+    command = [str(NVCC), "-arch=sm_90", "-std=c++17", "-ptx", "-o", str(folder / "program.ptx"), *flags]
+    done = subprocess.run(
+        [*command, *(f"-I{place}" for place in FOLDERS), str(source)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def test_halves_without_conversions_of_cuda(tmp_path: Path) -> None:
+    text = """
+#include <nvshmem.h>
+#include <nvshmemx.h>
+__global__ void fold(__half* a, __nv_bfloat16* b, size_t n) {
+    nvshmemx_half_sum_reduce_block(NVSHMEM_TEAM_WORLD, a, a, n);
+    nvshmemx_bfloat16_max_reduce_warp(NVSHMEM_TEAM_WORLD, b, b, n);
+    nvshmem_half_atomic_swap(a, *a, 1);
+}
+"""
+    assert errors(tmp_path, text, *OF_TORCH) == ""
