@@ -22,7 +22,8 @@ HEAD = """# NVSHMEM 3.8.0's macros, enumerators, types, fields and inline functi
 # that hosts and kernels both have. api/nvshmem_header_names.py read them; api/nvshmem.py compares them with our headers.
 """
 PUBLIC = r"(?:nvshmemx?_|NVSHMEMX?_)"
-MACRO = re.compile(rf"^#define ({PUBLIC}\w+)(\(.*?\))? ?(.*)$", re.MULTILINE)
+# Some macros of the structs that programs fill have no such prefix.
+MACRO = re.compile(rf"^#define ((?:{PUBLIC}|UNIQUEID_|INIT_ARGS_|TEAM_)\w+)(\(.*?\))? ?(.*)$", re.MULTILINE)
 # Macros that NVIDIA's headers make declarations of, and those of its build.
 INSIDE = re.compile(r"_(DECL|SUPPORT|THREADGROUP|TYPE|USE|BUILD)(_|$)|_REPT|_H_?$|_NVTX$|_PLUGIN_|_ALWAYS_")
 ENUM = re.compile(r"\benum\b[^;{}]*\{([^}]*)\}")

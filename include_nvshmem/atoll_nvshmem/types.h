@@ -9,6 +9,7 @@
 #include <cuda/std/cstddef>
 #include <cuda/std/cstdint>
 #else
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
@@ -21,6 +22,9 @@
 /* A machine without CUDA has the host functions too, on host memory. */
 #if defined(__has_include) && !defined(ATOLL_NVSHMEM_WITHOUT_CUDA)
 #if __has_include(<cuda_runtime.h>)
+#if !defined(__CUDACC_RTC__) && __has_include(<cuda.h>)
+#include <cuda.h>
+#endif
 #include <cuda_runtime.h>
 #define ATOLL_NVSHMEM_CUDA 1
 #if defined(__cplusplus) && __has_include(<cuda_fp16.h>) && __has_include(<cuda_bf16.h>)
@@ -150,9 +154,16 @@ typedef enum {
 /* The version of a struct: its number and its size, as NVSHMEM writes them. */
 #define ATOLL_NVSHMEM_STRUCT_VERSION(number, type) (((number) << 16) + (int)sizeof(type))
 
+/* The bytes of structs that have no name, as in NVSHMEM's: programs pass a unique id as 128 bytes. */
+#define UNIQUEID_PADDING 124
+#define INIT_ARGS_PADDING 96
+#define INIT_ARGS_V2_PADDING 92
+#define TEAM_CONFIG_PADDING 56
+#define TEAM_CONFIG_V2_PADDING 48
+
 typedef struct {
     int version;
-    char internal[252];
+    char internal[UNIQUEID_PADDING];
 } nvshmemx_uniqueid_v1;
 typedef nvshmemx_uniqueid_v1 nvshmemx_uniqueid_t;
 
@@ -167,13 +178,13 @@ typedef nvshmemx_uniqueid_args_v1 nvshmemx_uniqueid_args_t;
 typedef struct {
     int version;
     nvshmemx_uniqueid_args_t uid_args;
-    char content[96];
+    char content[INIT_ARGS_PADDING];
 } nvshmemx_init_args_v1;
 typedef struct {
     int version;
     nvshmemx_uniqueid_args_t uid_args;
     int cuda_device_id;
-    char content[92];
+    char content[INIT_ARGS_V2_PADDING];
 } nvshmemx_init_args_v2;
 typedef nvshmemx_init_args_v2 nvshmemx_init_args_t;
 
@@ -225,17 +236,20 @@ typedef nvshmemx_init_attr_v2 nvshmemx_init_attr_t;
 typedef struct {
     int version;
     int num_contexts;
-    char padding[56];
+    char padding[TEAM_CONFIG_PADDING];
 } nvshmem_team_config_v1;
 typedef struct {
     int version;
     int num_contexts;
     nvshmemx_team_uniqueid_t uniqueid;
-    char padding[48];
+    char padding[TEAM_CONFIG_V2_PADDING];
 } nvshmem_team_config_v2;
 typedef nvshmem_team_config_v2 nvshmem_team_config_t;
 
 #define TEAM_CONFIG_SCALAR_INVALID (-1)
+#define TEAM_SCALAR_INVALID (-1)
+#define TEAM_USCALAR_INVALID 0xFFFFFFFF
+#define TEAM_ULSCALAR_DEFAULT 0
 #define TEAM_ULSCALAR_INVALID 0xFFFFFFFFFFFFFFFF
 #define NVSHMEM_TEAM_UNIQUID_INITIALIZER TEAM_ULSCALAR_INVALID
 #define NVSHMEM_TEAM_CONFIG_INITIALIZER                                                     \

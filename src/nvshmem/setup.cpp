@@ -1,9 +1,9 @@
 // Set-up, exit and queries of NVSHMEM's names.
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "nvshmem/front.hpp"
 #include "shmem/checks.hpp"
@@ -19,6 +19,19 @@ namespace {
 
 Call named(const char* name) { return {name, SHMEM_CTX_DEFAULT}; }
 
+/// The start of a unique id. NVSHMEM's struct has 124 bytes for the id, so they hold it without this.
+constexpr std::string_view id_start = "atoll1-";
+
+std::string text_of(const nvshmemx_uniqueid_t& id) {
+    const std::string text(id.internal, ::strnlen(id.internal, sizeof id.internal));
+    constexpr std::size_t digits = 64;
+    if (text.size() < digits || text.find_first_not_of("0123456789abcdef") < digits)
+        throw Error(ErrorCode::invalid_argument,
+                    "id: it is not a unique id; pass what nvshmemx_get_uniqueid wrote on one PE, the same "
+                    "128 bytes to all PEs.");
+    return std::string(id_start) + text;
+}
+
 /// Options for the identifier that a program distributed itself.
 JobOptions unique_id_options(const nvshmemx_init_attr_t* attr) {
     if (attr == nullptr || attr->args.uid_args.id == nullptr)
@@ -27,7 +40,7 @@ JobOptions unique_id_options(const nvshmemx_init_attr_t* attr) {
                     "nvshmemx_set_attr_uniqueid_args.");
     const nvshmemx_uniqueid_args_t& given = attr->args.uid_args;
     JobOptions options;
-    options.unique_id.assign(given.id->internal, ::strnlen(given.id->internal, sizeof given.id->internal));
+    options.unique_id = text_of(*given.id);
     options.pe = given.myrank;
     options.n_pes = given.nranks;
     return options;
@@ -141,9 +154,10 @@ void vendor_get_version_info(int* major, int* minor, int* patch) {
 
 int get_uniqueid(nvshmemx_uniqueid_t* id) {
     require(named("nvshmemx_get_uniqueid"), "uniqueid", id);
-    const std::string text = get_unique_id();
+    const std::string text = get_unique_id().substr(id_start.size());
+    if (text.size() > sizeof id->internal) return NVSHMEMX_ERROR_INTERNAL;
     *id = NVSHMEMX_UNIQUEID_INITIALIZER;
-    std::memcpy(id->internal, text.data(), std::min(text.size(), sizeof id->internal - 1));
+    std::memcpy(id->internal, text.data(), text.size());
     return 0;
 }
 int set_attr_uniqueid_args(int my_rank, int n_ranks, const nvshmemx_uniqueid_t* id,

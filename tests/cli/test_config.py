@@ -168,3 +168,26 @@ def test_another_library_with_the_names_is_refused(compiler: str, tmp_path: Path
     done = atoll("run", "-n", "1", "env", f"LD_PRELOAD={other}", program)
     assert done.returncode == 1, done.stderr
     assert f"another library with NVSHMEM's names is loaded in this process: {other}" in done.stderr
+
+
+def test_a_job_by_a_unique_id_that_the_program_copied(compiler: str, tmp_path: Path) -> None:
+    """The program passes the identifier as 128 bytes, as those of NVSHMEM have it."""
+    body = """
+    char sent[128];
+    nvshmemx_uniqueid_t made = NVSHMEMX_UNIQUEID_INITIALIZER, received;
+    if (nvshmemx_get_uniqueid(&made) != 0) return 2;
+    memcpy(sent, &made, sizeof made);
+    memcpy(&received, sent, sizeof received);
+    nvshmemx_init_attr_t attr = NVSHMEMX_INIT_ATTR_INITIALIZER;
+    nvshmemx_set_attr_uniqueid_args(0, 1, &received, &attr);
+    if (nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attr) != 0) return 3;
+    printf("%d of %d\\n", nvshmem_my_pe(), nvshmem_n_pes());
+    nvshmem_finalize();
+    received.internal[0] = 'x';
+    if (nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attr) == 0) return 4;
+    """
+    done = subprocess.run(
+        [built(compiler, tmp_path, body)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (0, "0 of 1\n"), done.stderr
+    assert "nvshmemx_get_uniqueid" in done.stderr

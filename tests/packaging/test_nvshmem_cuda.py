@@ -34,6 +34,20 @@ def errors(folder: Path, text: str, *flags: str) -> str:
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
+def test_the_driver_and_assert_come_with_the_headers(tmp_path: Path) -> None:
+    text = """
+#include "nvshmem.h"
+#include "nvshmemx.h"
+CUresult reserve(CUmemGenericAllocationHandle* handle, size_t bytes) {
+    CUmemAllocationProp properties = {};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    assert(bytes > 0);
+    return cuMemCreate(handle, bytes, &properties, 0);
+}
+"""
+    assert errors(tmp_path, text) == ""
+
+
 def test_halves_without_conversions_of_cuda(tmp_path: Path) -> None:
     text = """
 #include <nvshmem.h>

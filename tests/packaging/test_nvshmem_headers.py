@@ -93,6 +93,17 @@ def test_macros_types_and_enumerators(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", ["c", "c++"])
+def test_a_unique_id_has_the_bytes_that_programs_send(language: str) -> None:
+    text = """#include <nvshmem.h>
+    extern char whole[sizeof(nvshmemx_uniqueid_t) == 128 ? 1 : -1];
+    char whole[1];
+    extern char inside[sizeof(((nvshmemx_uniqueid_t*)0)->internal) == UNIQUEID_PADDING ? 1 : -1];
+    char inside[1];
+    """
+    assert compiled(language, text) == ""
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
 def test_amounts_of_shared_memory(language: str) -> None:
     text = """#include <nvshmem.h>
     int dynamic_bytes(void);
