@@ -16,7 +16,7 @@ import importlib.machinery
 import os
 import sys
 from collections.abc import Sequence
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 from ._packages import PACKAGES, Package
 
@@ -115,6 +115,16 @@ class _Loader(importlib.abc.Loader):
             setattr(module, name, getattr(importlib.import_module(owner), attribute) if attribute else value)
 
 
+class _Empty(importlib.abc.Loader):
+    """Makes a package whose modules are substitutes. Programs set options of `mpi4py.rc` before they import MPI."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__name__ == "mpi4py":
+            vars(module)["rc"] = SimpleNamespace(
+                initialize=True, finalize=None, threads=True, thread_level="multiple"
+            )
+
+
 class _Finder(importlib.abc.MetaPathFinder):
     """Finds the installed packages and their modules."""
 
@@ -149,7 +159,7 @@ class _Finder(importlib.abc.MetaPathFinder):
                 # A package, so that its own modules are looked for, and named in errors.
                 return importlib.machinery.ModuleSpec(fullname, _Loader(package, module), is_package=True)
             if importlib.machinery.PathFinder.find_spec(fullname) is None:
-                return importlib.machinery.ModuleSpec(fullname, None, is_package=True)
+                return importlib.machinery.ModuleSpec(fullname, _Empty(), is_package=True)
         return None
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
+from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
 is_substitute = True
+__path__: list[str] = []  # import takes it for a package, which has cuda.core.experimental
 
 
 class Event:
@@ -37,15 +39,37 @@ class Event:
         return (self._seconds - other._seconds) * 1000
 
 
+@dataclass
+class EventOptions:
+    """Options of an event, which change nothing here."""
+
+    enable_timing: bool | None = False
+    busy_waited_sync: bool | None = False
+    ipc_enabled: bool | None = False
+
+
+@dataclass
+class StreamOptions:
+    """Options of a stream, which change nothing here."""
+
+    nonblocking: bool = True
+    priority: int | None = None
+
+
 class Stream:
     """A stream without work."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, handle: int = 0) -> None:
         self.device = device
-        self.handle = 0
+        self.handle = handle
+
+    @staticmethod
+    def from_handle(handle: int) -> Stream:
+        """Return the stream of an address, which another library made."""
+        return Stream(Device(), int(handle))
 
     def __cuda_stream__(self) -> tuple[int, int]:
-        return 0, 0
+        return 0, self.handle
 
     def sync(self) -> None:
         """Do nothing: no work is left."""
@@ -69,6 +93,7 @@ class Device:
     def __init__(self, device_id: int | None = None) -> None:
         self.device_id = 0 if device_id is None else device_id
         self.name = "host memory, by Atoll's substitute for cuda.core"
+        self.pci_bus_id = "none"
 
     def set_current(self, ctx: Any = None) -> None:
         """Do nothing."""
@@ -180,6 +205,6 @@ def in_place_of(name: str) -> ModuleType:
         spec.loader.exec_module(made)
     except ImportError:
         return mine
-    for own in ("Device", "Event", "Stream", "is_substitute", "system"):
+    for own in ("Device", "Event", "EventOptions", "Stream", "StreamOptions", "is_substitute", "system"):
         setattr(made, own, getattr(mine, own))
     return made

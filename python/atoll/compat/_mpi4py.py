@@ -24,10 +24,14 @@ THREAD_MULTIPLE = 3
 INFO_NULL = None
 BYTE = CHAR = INT = LONG = FLOAT = DOUBLE = "a type, which the array has itself"
 
+COMM_NULL = None
+IN_PLACE: Any = "in place of the array to send"
+
 SUM: Callable[[Any, Any], Any] = operator.add
 PROD: Callable[[Any, Any], Any] = operator.mul
 MIN: Callable[[Any, Any], Any] = min
 MAX: Callable[[Any, Any], Any] = max
+_NAMES: dict[Any, Any] = {SUM: "sum", PROD: "prod", MIN: "min", MAX: "max"}
 
 
 class Comm:
@@ -75,6 +79,34 @@ class Comm:
         """Copy the arrays of all PEs into recvbuf, in their order."""
         _atoll.fcollect(_bytes_of(recvbuf), _bytes_of(sendbuf), team=self._team)
 
+    def Allreduce(self, sendbuf: Any, recvbuf: Any, op: Callable[[Any, Any], Any] = SUM) -> None:
+        """Combine the arrays of all PEs, in their order, into recvbuf on each."""
+        dst = _array_of(recvbuf)
+        _atoll.reduce(dst, _sent(sendbuf, dst), _name_of(op), team=self._team)
+
+    def Reduce(self, sendbuf: Any, recvbuf: Any, op: Callable[[Any, Any], Any] = SUM, root: int = 0) -> None:
+        """Combine the arrays of all PEs, in their order, into recvbuf on the root."""
+        dst = _array_of(recvbuf) if self.Get_rank() == root else np.empty_like(_array_of(sendbuf))
+        _atoll.reduce(dst, _sent(sendbuf, dst), _name_of(op), root, team=self._team)
+
+    def Gather(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
+        """Copy the arrays of all PEs into recvbuf of the root, in their order."""
+        mine = _bytes_of(sendbuf)
+        here = self.Get_rank() == root
+        _atoll.fcollect(
+            _bytes_of(recvbuf) if here else np.empty(mine.size * self.Get_size(), np.uint8),
+            mine,
+            team=self._team,
+        )
+
+    def Scatter(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
+        """Copy this PE's part of the root's array into recvbuf."""
+        parts = _bytes_of(sendbuf) if self.Get_rank() == root else None
+        mine = _bytes_of(recvbuf)
+        _atoll.scatter(
+            mine, None if parts is None else parts.reshape(self.Get_size(), -1), root, team=self._team
+        )
+
     def gather(self, sendobj: Any, root: int = 0) -> Any:
         """Return the objects of all PEs on the root, and None on others."""
         return _objects.gather_object(sendobj, root, team=self._team)
@@ -107,7 +139,9 @@ class Comm:
 
     def Split_type(self, split_type: int, key: int = 0, info: Any = None) -> Comm | None:
         """Return the PEs of this host."""
-        return self.Split(int(_atoll.HOST.world_pe(0)), key)
+        world = self._team  # joins the job, which a call of HOST does not
+        team = world.split(int(_atoll.HOST.world_pe(0)), key)
+        return Comm(team) if team else None
 
     def Dup(self) -> Comm:
         """Return a communicator of the same PEs."""
@@ -124,15 +158,69 @@ class Comm:
         raise AttributeError(f"COMM_WORLD has no attribute {name!r} {_WITHOUT}")
 
 
-def _bytes_of(buf: Any) -> Any:
-    """Return the bytes of an array, or of the array in mpi4py's list of an array and a type."""
+class _Self(Comm):
+    """This PE alone. It needs no job."""
+
+    def Get_rank(self) -> int:
+        return 0
+
+    def Get_size(self) -> int:
+        return 1
+
+    rank = property(Get_rank)
+    size = property(Get_size)
+
+    def barrier(self) -> None:
+        pass
+
+    Barrier = barrier
+
+    def bcast(self, obj: Any = None, root: int = 0) -> Any:
+        return obj
+
+    def Bcast(self, buf: Any, root: int = 0) -> None:
+        pass
+
+    def allgather(self, sendobj: Any) -> list[Any]:
+        return [sendobj]
+
+    def gather(self, sendobj: Any, root: int = 0) -> Any:
+        return [sendobj]
+
+    @property
+    def _team(self) -> Any:
+        raise NotImplementedError(
+            f"COMM_SELF has its rank, its size, barriers, broadcasts and gathers {_WITHOUT}"
+        )
+
+
+def _name_of(op: Any) -> Any:
+    """Return Atoll's name of an operator."""
+    if op not in _NAMES:
+        raise NotImplementedError(f"Arrays are combined by SUM, PROD, MIN and MAX {_WITHOUT}")
+    return _NAMES[op]
+
+
+def _array_of(buf: Any) -> Any:
+    """Return an array itself, or the one in mpi4py's list of an array and a type."""
     array = np.asarray(buf[0] if isinstance(buf, list | tuple) else buf)
     if not array.flags.c_contiguous:
         raise ValueError("The array is not contiguous; pass a contiguous copy of it.")
-    return array.reshape(-1).view(np.uint8)
+    return array
+
+
+def _sent(sendbuf: Any, dst: Any) -> Any:
+    """Return the array to send, in the shape of `dst`, which it is for IN_PLACE."""
+    return dst if sendbuf is IN_PLACE else _array_of(sendbuf).reshape(dst.shape)
+
+
+def _bytes_of(buf: Any) -> Any:
+    """Return the bytes of an array."""
+    return _array_of(buf).reshape(-1).view(np.uint8)
 
 
 COMM_WORLD = Comm()
+COMM_SELF = _Self()
 Intracomm = Comm
 
 

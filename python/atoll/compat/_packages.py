@@ -103,6 +103,8 @@ PACKAGES = {
             form="atoll.nvshmem, which has the names of nvshmem.core of NVSHMEM4Py 0.4.1",
             modules={
                 "nvshmem.core": "atoll.nvshmem",
+                "nvshmem.bindings": "atoll.nvshmem.bindings",
+                "nvshmem.bindings.nvshmem": "atoll.nvshmem.bindings",
                 **{f"nvshmem.core.{name}": f"atoll.nvshmem.{name}" for name in _NVSHMEM_CORE},
             },
             values={"__version__": "0.4.1", "version": "0.4.1"},
@@ -111,7 +113,6 @@ PACKAGES = {
                     ("nvshmem.device", "nvshmem.bindings.device"),
                     "it is NVSHMEM4Py's layer of C. Use nvshmem.core.device.",
                 ),
-                "nvshmem.bindings": "it is NVSHMEM4Py's layer of C, and Atoll's calls need none. Use nvshmem.core.",
             },
             substitutes=_CUDA_CORE,
             launched=_MPI4PY,
@@ -125,6 +126,7 @@ PACKAGES = {
                 "nccl.bindings": "atoll.nccl.bindings",
                 "nccl.bindings.nccl": "atoll.nccl.bindings.nccl",
             },
+            values={"__version__": "atoll.nccl:__version__"},
             refused={
                 "nccl.core.device": "write kernels by Atoll's names, with atoll.cute, atoll.numba or atoll.triton "
                 "(docs/from-nvshmem4py.md)."

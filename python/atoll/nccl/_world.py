@@ -189,13 +189,14 @@ def join(uid: bytes | None = None, size: int = 1, rank: int = 0) -> World:
     if not _atoll.is_initialized():
         _choose_device()
         _job.init()
-        if _atoll.n_pes() == 1 and size > 1 and uid is not None:
+        if _atoll.n_pes() == 1 and size > 1 and uid is not None and not _job._launched:
             _job.finalize()
             _job.init(uid.rstrip(b"\0"), rank, size)
     _world = None
     if size > _atoll.n_pes():
         raise NcclInvalid(
-            f"nccl.core: nranks is {size}, but the job has {_atoll.n_pes()} PEs; start as many by atoll run -n {size}."
+            f"nccl.core: nranks is {size}, but the job has {_atoll.n_pes()} PEs; start as many by atoll run -n {size}, "
+            "each of which is one rank."
         )
     _world = World()
     return _world

@@ -1,0 +1,136 @@
+"""atoll.compat: what public programs of NVSHMEM4Py and NCCL4Py import and call beside nvshmem.core and nccl.core."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from jobs import HANG_GUARD, environment, launcher
+
+
+def run(folder: Path, pes: int, text: str, package: str = "nvshmem") -> subprocess.CompletedProcess[str]:
+    """Run a program below `atoll run`."""
+    program = folder / "program.py"
+    program.write_text(text)
+    return subprocess.run(
+        [str(launcher()), "run", "-n", str(pes), str(program)],
+        env=environment(ATOLL_COMPAT=package, ATOLL_PYTHON=sys.executable),
+        capture_output=True,
+        text=True,
+        timeout=HANG_GUARD,
+        check=False,
+    )
+
+
+def test_a_split_by_host_may_be_the_first_call_of_mpi(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        2,
+        """
+from cuda.core.experimental import Device, system
+from mpi4py import MPI
+import nvshmem.core as nvshmem
+local = MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED)
+device = Device(local.Get_rank() % system.get_num_devices())
+device.set_current()
+nvshmem.init(device=device, mpi_comm=MPI.COMM_WORLD, initializer_method="mpi")
+assert (local.Get_rank(), local.Get_size()) == (nvshmem.my_pe(), nvshmem.n_pes())
+nvshmem.finalize()
+local.Free()
+print("right")
+""",
+    )
+    assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr
+
+
+def test_arrays_in_calls_of_mpi(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        3,
+        """
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+import nvshmem.core
+import numpy as np
+world, me = MPI.COMM_WORLD, MPI.COMM_WORLD.Get_rank()
+mine, got = np.array([me, 10 * me]), np.zeros(2, np.int64)
+world.Allreduce(mine, got)
+assert got.tolist() == [3, 30], got
+world.Allreduce(MPI.IN_PLACE, mine, op=MPI.MAX)
+assert mine.tolist() == [2, 20], mine
+world.Reduce([mine + me, MPI.LONG], [got, MPI.LONG] if me == 1 else None, MPI.MIN, root=1)
+assert got.tolist() == ([2, 20] if me == 1 else [3, 30]), got
+every = np.zeros((3, 2), np.int64) if me == 2 else None
+world.Gather(np.array([me, -me]), every, root=2)
+assert me != 2 or every.tolist() == [[0, 0], [1, -1], [2, -2]], every
+world.Scatter(every, got, root=2)
+assert got.tolist() == [me, -me], got
+assert (MPI.COMM_SELF.rank, MPI.COMM_SELF.size, MPI.COMM_SELF.bcast(me)) == (0, 1, me)
+try:
+    world.Allreduce(mine, got, op=lambda a, b: a)
+except NotImplementedError as error:
+    assert "SUM, PROD, MIN and MAX" in str(error)
+    print("right")
+""",
+    )
+    assert (done.returncode, done.stdout) == (0, "right\n" * 3), done.stderr
+
+
+def test_bindings_of_nvshmem(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        2,
+        """
+import nvshmem
+import nvshmem.bindings
+import nvshmem.bindings.nvshmem as same
+import nvshmem.core
+from cuda.core import Device, EventOptions, Stream, StreamOptions
+stream = Stream.from_handle(7)
+assert stream.__cuda_stream__() == (0, 7) and Device().pci_bus_id == "none"
+Device().create_event(EventOptions(enable_timing=True)), Device().create_stream(options=StreamOptions())
+nvshmem.core.init(initializer_method="mpi")
+names = nvshmem.bindings
+assert (names.my_pe(), names.n_pes(), same.team_n_pes(0)) == (nvshmem.core.my_pe(), 2, 2)
+names.barrier_all_on_stream(0)
+assert names.barrier(0) == 0 and names.mc_ptr(0, 1) == 0
+try:
+    names.int_p
+except AttributeError as error:
+    assert "use nvshmem.core" in str(error), error
+    print("right")
+nvshmem.core.finalize()
+""",
+    )
+    assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr
+
+
+def test_the_version_of_nccl(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        1,
+        "import nccl\nprint(nccl.__version__ == __import__('nccl.core').core.__version__)",
+        "nccl",
+    )
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+
+
+def test_two_ranks_of_one_process_are_refused_at_once(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        1,
+        """
+import nccl.core as nccl
+uid = nccl.get_unique_id()
+with nccl.group():
+    [nccl.Communicator.init(2, rank, uid) for rank in range(2)]
+""",
+        "nccl",
+    )
+    assert done.returncode == 1, done.stdout
+    assert (
+        "nranks is 2, but the job has 1 PEs; start as many by atoll run -n 2, each of which is one rank"
+        in done.stderr
+    )
