@@ -177,7 +177,13 @@ def refusals(table: Table) -> str:
         why = table.refused[name]
         while why.startswith("As ") and (other := why[3:].rstrip(".")) in table.refused:
             why = table.refused[other]
-        return f'#define {name} _Pragma("GCC error \\"{name} does not exist on Atoll: {why}\\"") {name}\n'
+        return "".join(
+            f'#define {each} _Pragma("GCC error \\"{each} does not exist on Atoll: {why.replace("TYPE", kind)}\\"") {each}\n'
+            for each, kind in of_types(name)
+        )
+
+    def of_types(name: str) -> list[tuple[str, str]]:
+        return [(name.replace("TYPE", kind), kind) for kind in table.c] if "TYPE" in name else [(name, "")]
 
     everywhere = "".join(line(name) for name in table.refused if name not in kernels)
     of_host = "".join(line(name) for name in table.refused if name in kernels)
@@ -248,6 +254,18 @@ def exports(table: Table) -> str:
     return f"/* {NOTE[3:-1]} */\n{{\nglobal:\n{names}local:\n    *;\n}};\n"
 
 
+def numbered(table: Table) -> str:
+    """The names of the library whose file is libnvshmem_host.so.3: a filter before libnvshmem_host.so."""
+    names = "".join(f"NAME({f.name})\n" for f in table.functions)
+    return (
+        NOTE
+        + "// A filter: the loader finds these names in libnvshmem_host.so, and no call reaches the ones here.\n"
+        'extern "C" {\nstatic void absent(void) {\n    __builtin_trap();\n}\n'
+        '#define NAME(name) __attribute__((alias("absent"), visibility("default"))) void name(void);\n'
+        f"{names}}}\n"
+    )
+
+
 def forwards() -> dict[str, str]:
     """The headers of FORWARDED, by their names within api/generated."""
     out = {}
@@ -270,6 +288,7 @@ def files() -> dict[str, str]:
         "nvshmem/include/atoll_nvshmem/kernel_functions.h": kernel_functions(table),
         "nvshmem/include/atoll_nvshmem/shared_functions.h": shared_functions(table),
         "nvshmem/exports.map": exports(table),
+        "nvshmem/numbered/names.cpp": numbered(table),
         "../../docs/nvshmem-coverage.md": coverage_page(),
     } | forwards()
     share = -(-len(table.functions) // FILES)

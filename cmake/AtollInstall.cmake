@@ -8,7 +8,7 @@ include(CMakePackageConfigHelpers)
 
 # The contents of a wheel, and all that `make` without a target needs.
 add_custom_target(atoll_package)
-foreach(_target atoll atoll_cuda atoll_shmem atoll_nvshmem atoll_nvshmem_device atoll_cli atoll_bench_core _atoll)
+foreach(_target atoll atoll_cuda atoll_shmem atoll_nvshmem atoll_nvshmem_numbered atoll_nvshmem_device atoll_cli atoll_bench_core _atoll)
     if(TARGET ${_target})
         add_dependencies(atoll_package ${_target})
     endif()
@@ -18,7 +18,6 @@ set(_generated "${PROJECT_BINARY_DIR}/generated/install")
 write_basic_package_version_file("${_generated}/atollConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 # The version of NVSHMEM whose names the headers have. Projects ask for the oldest version that has what they use.
 write_basic_package_version_file("${_generated}/NVSHMEMConfigVersion.cmake" VERSION 3.8.0 COMPATIBILITY AnyNewerVersion)
-file(CREATE_LINK libnvshmem_host.so "${_generated}/libnvshmem_host.so.3" SYMBOLIC)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/atoll.pc.in" "${_generated}/atoll.pc" @ONLY)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/atoll-shmem.pc.in" "${_generated}/atoll-shmem.pc" @ONLY)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/atoll-nvshmem.pc.in" "${_generated}/atoll-nvshmem.pc" @ONLY)
@@ -35,12 +34,7 @@ function(_atoll_install component root)
             ${_where} FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh")
     install(TARGETS atoll_nvshmem EXPORT atoll_${component} LIBRARY DESTINATION "${root}nvshmem/lib" ${_where}
             INCLUDES DESTINATION "${root}nvshmem/include")
-    # The name of NVIDIA's library file. A wheel would hold a link as a copy, so there it is a script of the linker.
-    set(_numbered "${_generated}/libnvshmem_host.so.3")
-    if(component STREQUAL "python")
-        set(_numbered "${PROJECT_SOURCE_DIR}/cmake/nvshmem/libnvshmem_host.so.3")
-    endif()
-    install(FILES "${_numbered}" DESTINATION "${root}nvshmem/lib" ${_where})
+    install(TARGETS atoll_nvshmem_numbered LIBRARY DESTINATION "${root}nvshmem/lib" ${_where})
     install(FILES "$<TARGET_FILE:atoll_nvshmem_device>" "${PROJECT_SOURCE_DIR}/cmake/nvshmem/libnvshmem.so"
             DESTINATION "${root}nvshmem/lib" ${_where})
     install(FILES "${PROJECT_SOURCE_DIR}/cmake/nvshmem/NVSHMEMConfig.cmake" "${_generated}/NVSHMEMConfigVersion.cmake"

@@ -19,6 +19,14 @@ target_compile_definitions(atoll_nvshmem PRIVATE ATOLL_NVSHMEM_WITHOUT_CUDA)
 target_link_libraries(atoll_nvshmem PRIVATE atoll atoll_flags Threads::Threads ${CMAKE_DL_LIBS})
 target_link_options(atoll_nvshmem PRIVATE ${ATOLL_NO_UNDEFINED} "-Wl,--version-script=${_nvshmem_exports}")
 target_compile_options(atoll_nvshmem PRIVATE $<$<CONFIG:Release>:-O2> ${ATOLL_QUICK})
+# The name of NVIDIA's library file, for programs and ctypes that ask for it. It is a filter: the loader takes its names
+# from libnvshmem_host.so beside it. (A wheel would hold a link as a copy, so that a process could load the library twice.)
+add_library(atoll_nvshmem_numbered SHARED "${PROJECT_SOURCE_DIR}/api/generated/nvshmem/numbered/names.cpp")
+set_target_properties(atoll_nvshmem_numbered PROPERTIES OUTPUT_NAME nvshmem_host SUFFIX ".so.3" BUILD_RPATH "$ORIGIN"
+                                                        INSTALL_RPATH "$ORIGIN" UNITY_BUILD OFF)
+target_link_libraries(atoll_nvshmem_numbered PRIVATE atoll_flags)
+target_link_options(atoll_nvshmem_numbered PRIVATE "-Wl,--filter=libnvshmem_host.so" "-Wl,-soname,libnvshmem_host.so.3")
+add_dependencies(atoll_nvshmem_numbered atoll_nvshmem)
 # Programs of NVSHMEM link -lnvshmem_device, too. Functions of kernels are in the headers here, so it is almost empty.
 add_library(atoll_nvshmem_device STATIC "${PROJECT_SOURCE_DIR}/src/nvshmem/device_library/version.cpp")
 set_target_properties(atoll_nvshmem_device PROPERTIES OUTPUT_NAME nvshmem_device POSITION_INDEPENDENT_CODE ON)

@@ -108,19 +108,23 @@ namespace nvshmemx {
     ATOLL_NVSHMEM_TILE_REDUCTION(max, Max, SUFFIX, SCOPE)                                               \
     ATOLL_NVSHMEM_TILE_REDUCTION(min, Min, SUFFIX, SCOPE)
 
+/* With a root and without one. NVSHMEM 3.4 names it allreduce. */
+#define ATOLL_NVSHMEM_TILE_ALL_REDUCTION(NAME, OP, SUFFIX, SCOPE)                                        \
+    template <class S, class D, class C, tile_coll_algo_t algo>                                          \
+    __device__ int tile_##NAME##SUFFIX(nvshmem_team_t team, S src, D dst, C start_coord, C boundary,     \
+                                       int root, uint64_t flag) {                                        \
+        return atl::nvshmem_kernel::tile_reduce<algo>(team, src, dst, start_coord, boundary, root, flag, \
+                                                      atl::device::OP{}, SCOPE{});                       \
+    }                                                                                                    \
+    template <class S, class D, class C, tile_coll_algo_t algo>                                          \
+    __device__ int tile_##NAME##SUFFIX(nvshmem_team_t team, S src, D dst, C start_coord, C boundary,     \
+                                       uint64_t flag) {                                                  \
+        return atl::nvshmem_kernel::tile_reduce<algo>(team, src, dst, start_coord, boundary, -1, flag,   \
+                                                      atl::device::OP{}, SCOPE{});                       \
+    }
 #define ATOLL_NVSHMEM_TILE_REDUCTION(NAME, OP, SUFFIX, SCOPE)                                             \
-    template <class S, class D, class C, tile_coll_algo_t algo>                                           \
-    __device__ int tile_##NAME##_reduce##SUFFIX(nvshmem_team_t team, S src, D dst, C start_coord,         \
-                                                C boundary, int root, uint64_t flag) {                    \
-        return atl::nvshmem_kernel::tile_reduce<algo>(team, src, dst, start_coord, boundary, root, flag,  \
-                                                      atl::device::OP{}, SCOPE{});                        \
-    }                                                                                                     \
-    template <class S, class D, class C, tile_coll_algo_t algo>                                           \
-    __device__ int tile_##NAME##_reduce##SUFFIX(nvshmem_team_t team, S src, D dst, C start_coord,         \
-                                                C boundary, uint64_t flag) {                              \
-        return atl::nvshmem_kernel::tile_reduce<algo>(team, src, dst, start_coord, boundary, -1, flag,    \
-                                                      atl::device::OP{}, SCOPE{});                        \
-    }                                                                                                     \
+    ATOLL_NVSHMEM_TILE_ALL_REDUCTION(NAME##_reduce, OP, SUFFIX, SCOPE)                                    \
+    ATOLL_NVSHMEM_TILE_ALL_REDUCTION(NAME##_allreduce, OP, SUFFIX, SCOPE)                                 \
     template <class S, class D, class C, tile_coll_algo_t algo>                                           \
     __device__ int tile_##NAME##_rooted_reduce##SUFFIX(nvshmem_team_t team, S src, D dst, C start_coord,  \
                                                        C boundary, int root, uint64_t flag) {             \
@@ -134,6 +138,7 @@ ATOLL_NVSHMEM_TILES(_warpgroup, atl::device::Warpgroup)
 ATOLL_NVSHMEM_TILES(_block, atl::device::Block)
 #undef ATOLL_NVSHMEM_TILES
 #undef ATOLL_NVSHMEM_TILE_REDUCTION
+#undef ATOLL_NVSHMEM_TILE_ALL_REDUCTION
 
 }  // namespace nvshmemx
 

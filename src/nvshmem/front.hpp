@@ -90,6 +90,7 @@ void team_destroy(nvshmem_team_t team);
 // ---- modules.cpp: kernels' modules, whose state has the teams
 /// Fills the state of the modules that lack the newest one. Local; nothing without GPU memory.
 void fill_modules();
+bool has_modules() noexcept;  ///< true if a source file of the program has kernels
 /// The same, after the choice of memory. Collective at the first call. Ends the job before nvshmem_init.
 void prepare_modules(const shmem::Call& call);
 void tell_modules(nvshmem_team_t changed);  ///< a team was made or destroyed; local

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "common/log.hpp"
 #include "nvshmem/front.hpp"
@@ -49,6 +50,11 @@ Memory choose_memory() {
         memory = Memory::host;
     }
     chosen.store(static_cast<int>(memory), std::memory_order_release);
+    if (memory == Memory::host && job.my_pe() == 0 && has_modules())
+        common::warn(
+            std::string("symmetric memory is on the host, ") +
+            (on_host != 0 ? "as NVSHMEM_HEAP_KIND=SYSMEM asks" : "since a PE has no GPU") +
+            ". Calls of the host work; kernels of this program cannot use it, and do not run without a GPU.");
     return memory;
 }
 void forget_memory() noexcept { chosen = -1; }

@@ -144,6 +144,11 @@ void fill_modules() {
         if (module.filled != newest) fill({"nvshmem_team_split_strided", SHMEM_CTX_DEFAULT}, module);
 }
 
+bool has_modules() noexcept {
+    const std::lock_guard lock(filling);
+    return modules != nullptr;
+}
+
 void prepare_modules(const Call& call) {
     shmem::guarded(call, [&] {
         shmem::context_of(call);

@@ -152,7 +152,7 @@ int team_split_strided(nvshmem_team_t parent, int start, int stride, int size,
     }
     shmem_team_t created = SHMEM_TEAM_INVALID;
     const shmem_team_config_t wanted = config_of(config);
-    const int status = shmem::team_split_strided(handle(parent), start, stride, size, &wanted,
+    const int status = shmem::team_split_strided(call, handle(parent), start, stride, size, &wanted,
                                                  mask & SHMEM_TEAM_NUM_CONTEXTS, &created);
     show(call, created, team);
     return status;
@@ -171,7 +171,7 @@ int team_split_2d(nvshmem_team_t parent, int xrange, const nvshmem_team_config_t
     shmem_team_t row = SHMEM_TEAM_INVALID, column = SHMEM_TEAM_INVALID;
     const shmem_team_config_t wanted_x = config_of(xconfig), wanted_y = config_of(yconfig);
     const int status =
-        shmem::team_split_2d(handle(parent), xrange, &wanted_x, xmask & SHMEM_TEAM_NUM_CONTEXTS, &row,
+        shmem::team_split_2d(call, handle(parent), xrange, &wanted_x, xmask & SHMEM_TEAM_NUM_CONTEXTS, &row,
                              &wanted_y, ymask & SHMEM_TEAM_NUM_CONTEXTS, &column);
     *xteam = number_of(call, row);
     *yteam = number_of(call, column);
@@ -187,8 +187,9 @@ void team_destroy(nvshmem_team_t team) {
     if (found == SHMEM_TEAM_INVALID) return;
     const bool is_made = team >= NVSHMEM_TEAMS_MIN;
     if (is_made) made[static_cast<std::size_t>(team)].store(nullptr, std::memory_order_release);
-    if (is_made) shmem::guarded({"nvshmem_team_destroy", SHMEM_CTX_DEFAULT}, [&] { tell_modules(team); });
-    shmem::team_destroy(found);
+    const Call call{"nvshmem_team_destroy", SHMEM_CTX_DEFAULT};
+    if (is_made) shmem::guarded(call, [&] { tell_modules(team); });
+    shmem::team_destroy(call, found);
 }
 
 }  // namespace atl::nvshmem

@@ -49,6 +49,13 @@ int team_translate_pe(shmem_team_t from, int pe, shmem_team_t to);
 int team_get_unique_id(const Call& call, std::uint64_t* id);
 int team_init(const Call& call, std::uint64_t id, int n_pes, int my_pe, const shmem_team_config_t* config,
               long mask, shmem_team_t* team);
+/// The next three with a call of another front.
+int team_split_strided(const Call& call, shmem_team_t parent, int start, int stride, int size,
+                       const shmem_team_config_t* config, long mask, shmem_team_t* team);
+int team_split_2d(const Call& call, shmem_team_t parent, int xrange, const shmem_team_config_t* xconfig,
+                  long xmask, shmem_team_t* xteam, const shmem_team_config_t* yconfig, long ymask,
+                  shmem_team_t* yteam);
+void team_destroy(const Call& call, shmem_team_t team);
 int team_split_strided(shmem_team_t parent, int start, int stride, int size,
                        const shmem_team_config_t* config, long mask, shmem_team_t* team);
 int team_split_2d(shmem_team_t parent, int xrange, const shmem_team_config_t* xconfig, long xmask,

@@ -1,6 +1,7 @@
 // Set-up, exit and queries of OpenSHMEM's C names.
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -75,6 +76,22 @@ void close_front() {
     thread_level = SHMEM_THREAD_SINGLE;
 }
 
+bool is_of_nvshmem(const Call& call) { return std::string_view(call.name).starts_with("nvshmem"); }
+
+/// The text with NVSHMEM's names for OpenSHMEM's, if the call has a name of NVSHMEM's.
+std::string in_words_of(const Call& call, std::string text) {
+    if (!is_of_nvshmem(call)) return text;
+    for (const std::string_view word : {"shmem_", "SHMEM_"}) {
+        const char* const first = word[0] == 's' ? "nv" : "NV";
+        for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1 + 2)) {
+            const char before = at == 0 ? ' ' : text[at - 1];
+            if (std::isalnum(static_cast<unsigned char>(before)) == 0 && before != '_')
+                text.insert(at, first);
+        }
+    }
+    return text;
+}
+
 /// "PE 1, " for messages; empty before the job is joined.
 std::string who() { return front.job ? "PE " + std::to_string(front.job->my_pe()) + ", " : ""; }
 
@@ -82,7 +99,7 @@ std::string who() { return front.job ? "PE " + std::to_string(front.job->my_pe()
 
 void remember_error(const Call& call, const char* sentence) noexcept {
     try {
-        last_error = std::string(call.name) + ": " + sentence;
+        last_error = std::string(call.name) + ": " + in_words_of(call, sentence);
         if (front.debug) common::say(who() + last_error);
     } catch (...) {
         last_error.clear();
@@ -93,7 +110,8 @@ const std::string& remembered_error() noexcept { return last_error; }
 void fail(const Call& call, const std::string& sentence) {
     const std::string site = common::call_site(nullptr);
     end_job(front.job, 1,
-            who() + call.name + ": " + sentence + (site.empty() ? "" : " Called at " + site + "."));
+            who() + call.name + ": " + in_words_of(call, sentence) +
+                (site.empty() ? "" : " Called at " + site + "."));
 }
 
 namespace {
@@ -127,7 +145,7 @@ void fail_no_context(const Call& call) {
                        " is not a context; pass one from shmem_ctx_create or shmem_team_create_ctx.");
     if (front.job)
         fail(call, "ctx: this context was destroyed, or its team was; create another, or destroy it later.");
-    const bool nvidia = std::string_view(call.name).starts_with("nvshmem");
+    const bool nvidia = is_of_nvshmem(call);
     fail(call, std::string(nvidia ? "NVSHMEM" : "OpenSHMEM") + " is not initialized in this process; call " +
                    (nvidia ? "nvshmem" : "shmem") + "_init first, and nothing after the last " +
                    (nvidia ? "nvshmem" : "shmem") + "_finalize.");
@@ -150,7 +168,7 @@ int status_of(const Call& call, const Error& error, bool is_mistake) {
     static std::atomic<bool> is_reported{false};
     if (!front.debug && !is_reported.exchange(true))
         common::say(who() + last_error + " The call returned status " + std::to_string(status) +
-                    "; SHMEM_DEBUG=1 reports all of them.");
+                    in_words_of(call, "; SHMEM_DEBUG=1 reports all of them."));
     return status;
 }
 

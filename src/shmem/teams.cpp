@@ -129,7 +129,11 @@ int team_init(const Call& call, std::uint64_t id, int n_pes, int my_pe, const sh
 
 int team_split_strided(shmem_team_t parent, int start, int stride, int size,
                        const shmem_team_config_t* config, long mask, shmem_team_t* team) {
-    const Call call{"shmem_team_split_strided", SHMEM_CTX_INVALID};
+    return team_split_strided({"shmem_team_split_strided", SHMEM_CTX_INVALID}, parent, start, stride, size,
+                              config, mask, team);
+}
+int team_split_strided(const Call& call, shmem_team_t parent, int start, int stride, int size,
+                       const shmem_team_config_t* config, long mask, shmem_team_t* team) {
     require(call, "new_team", team);
     *team = SHMEM_TEAM_INVALID;
     if (parent == SHMEM_TEAM_INVALID) return -1;
@@ -140,7 +144,12 @@ int team_split_strided(shmem_team_t parent, int start, int stride, int size,
 
 int team_split_2d(shmem_team_t parent, int xrange, const shmem_team_config_t* xconfig, long xmask,
                   shmem_team_t* xteam, const shmem_team_config_t* yconfig, long ymask, shmem_team_t* yteam) {
-    const Call call{"shmem_team_split_2d", SHMEM_CTX_INVALID};
+    return team_split_2d({"shmem_team_split_2d", SHMEM_CTX_INVALID}, parent, xrange, xconfig, xmask, xteam,
+                         yconfig, ymask, yteam);
+}
+int team_split_2d(const Call& call, shmem_team_t parent, int xrange, const shmem_team_config_t* xconfig,
+                  long xmask, shmem_team_t* xteam, const shmem_team_config_t* yconfig, long ymask,
+                  shmem_team_t* yteam) {
     require(call, "xaxis_team", xteam);
     require(call, "yaxis_team", yteam);
     *xteam = *yteam = SHMEM_TEAM_INVALID;
@@ -152,9 +161,10 @@ int team_split_2d(shmem_team_t parent, int xrange, const shmem_team_config_t* xc
     });
 }
 
-void team_destroy(shmem_team_t team) {
+void team_destroy(shmem_team_t team) { team_destroy({"shmem_team_destroy", SHMEM_CTX_INVALID}, team); }
+void team_destroy(const Call& call, shmem_team_t team) {
     if (team == SHMEM_TEAM_INVALID) return;
-    guarded({"shmem_team_destroy", SHMEM_CTX_INVALID}, [&] {
+    guarded(call, [&] {
         TeamObject& object = team_object(team);
         if (!is_predefined(team)) destroy_contexts(object);
         object.team.destroy();

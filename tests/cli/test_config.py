@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import shutil
@@ -119,6 +120,8 @@ def built(compiler: str, folder: Path, body: str, *flags: str) -> str:
 
 
 WRONG = {
+    "nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 0, 3, 2, NULL, 0, &team)": "; NVSHMEM_DEBUG=1 reports all of them.",
+    "nvshmem_team_split_2d(NVSHMEM_TEAM_WORLD, 0, NULL, 0, &team, NULL, 0, &team)": "; NVSHMEM_DEBUG=1 reports",
     "nvshmem_int_sum_reduce(77, a, a, 4)": "nvshmem_int_sum_reduce: team 77 does not exist on this PE",
     "nvshmem_barrier(-1)": "nvshmem_barrier: NVSHMEM_TEAM_INVALID was passed as a team",
     "nvshmem_team_split_strided(55, 0, 1, 1, NULL, 0, &team)": "nvshmem_team_split_strided: parent_team: team 55 does not exist",
@@ -138,6 +141,65 @@ def test_wrong_arguments_have_a_sentence_and_a_status(compiler: str, tmp_path: P
     assert (done.returncode, done.stdout) == (0, "goes on\n"), done.stderr
     assert f"atoll: PE 0, {call.partition('(')[0]}: " in done.stderr and WRONG[call] in done.stderr
     assert " SHMEM_TEAM_INVALID" not in done.stderr
+
+
+ENDING = {
+    "nvshmemx_signal_wait_until_on_stream((uint64_t*)a, 17, 1, 0)": "pass NVSHMEM_CMP_EQ, NE, GT",
+    "nvshmemx_signal_op((uint64_t*)a, 1, 17, 0)": "17 is neither NVSHMEM_SIGNAL_SET nor NVSHMEM_SIGNAL_ADD",
+    "nvshmem_int_put(here, a, 4, 0)": "Such memory is from malloc, nvshmem_malloc or allocate",
+    "nvshmem_team_destroy(NVSHMEM_TEAM_WORLD)": "nvshmem_team_destroy: The world team cannot be destroyed",
+}
+
+
+@pytest.mark.parametrize("call", ENDING)
+def test_errors_have_nvshmems_names(compiler: str, tmp_path: Path, call: str) -> None:
+    body = f"int here[4] = {{0}}; nvshmem_init(); int* a = nvshmem_malloc(64); {call}; (void)a; (void)here;"
+    done = atoll("run", "-n", "1", built(compiler, tmp_path, body), NVSHMEM_HEAP_KIND="SYSMEM")
+    assert done.returncode == 1, done.stdout
+    assert f"{call.partition('(')[0]}: " in done.stderr and ENDING[call] in done.stderr
+    assert re.search(r"(?<![nN][vV])(shmem|SHMEM)_", done.stderr) is None, done.stderr
+
+
+def test_the_name_of_nvidias_library_file_is_the_same_library(compiler: str, tmp_path: Path) -> None:
+    library = Path(atoll("config", "--nvshmem-home").stdout.strip()) / "lib"
+    source = tmp_path / "program.c"
+    source.write_text("""#include <stdio.h>
+    int nvshmem_n_pes(void);
+    void nvshmem_init(void), nvshmem_finalize(void);
+    int main(void) { nvshmem_init(); printf("%d\\n", nvshmem_n_pes()); nvshmem_finalize(); return 0; }
+    """)
+    flags = [
+        f"-L{library}",
+        f"-Wl,-rpath,{library}",
+        "-l:libnvshmem_host.so.3",
+        "-o",
+        str(tmp_path / "program"),
+    ]
+    subprocess.run([compiler, str(source), *flags], check=True)
+    done = atoll("run", "-n", "2", str(tmp_path / "program"))
+    assert (done.returncode, done.stdout) == (0, "2\n2\n"), done.stderr
+    numbered, plain = (ctypes.CDLL(str(library / f"libnvshmem_host.so{end}")) for end in (".3", ""))
+    same = [ctypes.cast(each.nvshmem_my_pe, ctypes.c_void_p).value for each in (numbered, plain)]
+    assert same[0] == same[1]
+
+
+def test_kernels_without_a_gpu_are_announced_once(compiler: str, tmp_path: Path) -> None:
+    """The program registers a module as code of nvcc does."""
+    body = """
+    static struct { int (*fill)(const void*, unsigned long); int far; unsigned long filled; void* next; } module;
+    extern void atoll_nvshmem_add_module(void*);
+    if (getenv("WITH_KERNELS")) atoll_nvshmem_add_module(&module);
+    nvshmem_init();
+    nvshmem_malloc(8), nvshmem_malloc(8);
+    nvshmem_finalize();
+    """
+    program = built(compiler, tmp_path, body)
+    with_kernels = {"NVSHMEM_HEAP_KIND": "SYSMEM", "WITH_KERNELS": "1"}
+    done = atoll("run", "-n", "2", program, **with_kernels)
+    assert done.returncode == 0 and done.stderr.count("kernels of this program cannot use it") == 1, (
+        done.stderr
+    )
+    assert "kernels" not in atoll("run", "-n", "2", program, NVSHMEM_HEAP_KIND="SYSMEM").stderr
 
 
 def test_reports_name_the_programs_line(compiler: str, tmp_path: Path) -> None:

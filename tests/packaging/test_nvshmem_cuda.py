@@ -59,3 +59,23 @@ __global__ void fold(__half* a, __nv_bfloat16* b, size_t n) {
 }
 """
     assert errors(tmp_path, text, *OF_TORCH) == ""
+
+
+def test_tiles_by_the_names_of_3_4(tmp_path: Path) -> None:
+    """With a root and without one, in all scopes."""
+    calls = "".join(
+        f"nvshmemx::tile_{op}_allreduce{scope}<Tile, Tile, Place, ALGO>(0, src, dst, start, end, {root}0);\n"
+        for op in ("sum", "max", "min")
+        for scope in ("", "_warp", "_warpgroup", "_block")
+        for root in ("", "0, ")
+    )
+    text = f"""
+#include <nvshmem.h>
+#include <nvshmemx.h>
+constexpr auto ALGO = nvshmemx::tile_coll_algo_t::NVLS_ONE_SHOT_PULL_NBI;
+using Place = decltype(nvshmemx::make_shape<int, int>(0, 0));
+using Form = decltype(nvshmemx::make_layout(Place(), nvshmemx::make_stride<int, int>(1, 4)));
+using Tile = nvshmemx::Tensor<float, Form>;
+__global__ void fold(Tile src, Tile dst, Place start, Place end) {{ {calls} }}
+"""
+    assert errors(tmp_path, text) == ""

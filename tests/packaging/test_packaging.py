@@ -195,7 +195,7 @@ def test_projects_of_nvshmem_find_its_package_libraries_and_launcher(prefix: Pat
     run(os.environ.get("CC", "gcc"), project / "ring.c", "-o", tmp_path / "built/made", *flags)
     numbered = [flag.replace("-lnvshmem", "-l:libnvshmem_host.so.3") for flag in flags[:-1]]
     run(os.environ.get("CC", "gcc"), project / "ring.c", "-o", tmp_path / "built/numbered", *numbered)
-    assert (home / "lib/libnvshmem_host.so.3").resolve() == home / "lib/libnvshmem_host.so"
+    assert (home / "lib/libnvshmem_host.so.3").read_bytes()[:4] == b"\x7fELF"
     for program in ("ring", "whole", "made", "numbered"):
         said = run(home / "bin/nvshmrun", "-n", "2", "-ppn", "2", tmp_path / "built" / program)
         assert sorted(said.splitlines()) == ["PE 0 of 2 got 1", "PE 1 of 2 got 0"]

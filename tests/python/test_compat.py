@@ -43,11 +43,12 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("start", ["file", "python file", "module", "python -m"])
+@pytest.mark.parametrize("start", ["file", "python file", "python -u", "module", "python -m"])
 def test_a_program_of_shmem4py_runs_unchanged(program: Path, start: str) -> None:
     command = {
         "file": [program],
         "python file": [sys.executable, program],
+        "python -u": [sys.executable, "-u", "-X", "utf8", program],
         "module": ["-m", "ring"],
         "python -m": [sys.executable, "-m", "ring"],
     }[start]
@@ -56,6 +57,17 @@ def test_a_program_of_shmem4py_runs_unchanged(program: Path, start: str) -> None
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == BOTH
     assert done.stderr.splitlines() == [SENTENCE]  # by one PE
+
+
+@pytest.mark.parametrize(
+    "command", [["env", sys.executable], ["bash", "-c", 'exec "$0" "$1"', sys.executable]]
+)
+def test_a_program_started_by_another_is_told_how(program: Path, command: list[str]) -> None:
+    done = run(launcher(), "run", "-n", 1, *command, program, ATOLL_COMPAT="shmem4py")
+    assert done.returncode != 0 and "No module named 'shmem4py'" in done.stderr
+    assert done.stderr.count("start the program by python -m atoll.compat shmem4py PROGRAM.py") == 1, (
+        done.stderr
+    )
 
 
 @pytest.mark.parametrize("variable", ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"])

@@ -56,8 +56,8 @@ template <> struct Wide<__half> { using type = float; };
 template <> struct Wide<__nv_bfloat16> { using type = float; };
 
 namespace detail {
-/// Converts an element to its wide type and back. atoll/device/half.hpp has those of half types for programs
-/// that switch CUDA's conversions off (__CUDA_NO_HALF_CONVERSIONS__, as PyTorch's extensions do).
+/// Converts an element to its wide type and back. Those of half types are in half.hpp, for programs that
+/// switch CUDA's conversions off, as PyTorch's extensions do.
 template <class T> struct Conversion {
     using W = typename Wide<T>::type;
     static ATOLL_ANYWHERE W widen(T value) { return static_cast<W>(value); }

@@ -142,6 +142,18 @@ Arguments by_compat() {
     return packages && *packages ? Arguments{"-m", "atoll.compat", packages} : Arguments{};
 }
 
+/// The place of the program, or of -m, in a command that starts with Python's name; 0 without either.
+std::size_t start_of_program(const Arguments& command) {
+    for (std::size_t i = 1; i < command.size(); ++i) {
+        const std::string& word = command[i];
+        if (word == "-m") return i;
+        if (word == "-W" || word == "-X") ++i;  // its value follows
+        if (word.empty() || word[0] != '-') return i;
+        if (word == "-" || (word[1] != '-' && word.find_first_of("cm") != std::string::npos)) return 0;
+    }
+    return 0;
+}
+
 Program with_python(const Arguments& command, const std::string& python) {
     Program program = find_python(python);
     program.arguments = by_compat();
@@ -170,9 +182,16 @@ Program find_program(const Arguments& command, const std::string& python) {
     if (name == "-m") return start_module(command, python);
     if (!is_python_file(name)) {
         Program program{find_executable(name), command, {}};
-        const bool starts_program = command.size() > 1 && (command[1] == "-m" || is_python_file(command[1]));
-        if (const Arguments by = by_compat(); starts_program && program.is_python())
-            program.arguments.insert(program.arguments.begin() + 1, by.begin(), by.end());
+        const Arguments by = by_compat();
+        const std::size_t start = program.is_python() ? start_of_program(command) : 0;
+        if (start > 0)
+            program.arguments.insert(program.arguments.begin() + static_cast<std::ptrdiff_t>(start),
+                                     by.begin(), by.end());
+        else if (!by.empty())
+            program.note = "ATOLL_COMPAT=" + by.back() + ": " + name +
+                           " is not started as a program of Python, so that only `import atoll` obeys it; "
+                           "start the program by python -m atoll.compat " +
+                           by.back() + " PROGRAM.py";
         return program;
     }
 

@@ -1493,6 +1493,32 @@ int nvshmemx_half_prod_reducescatter_on_stream(nvshmem_team_t team, __half *dest
 #endif
 #define nvshmem_selected_device_transport _Pragma("GCC error \"nvshmem_selected_device_transport does not exist on Atoll: It is internal to NVSHMEM's libraries.\"") nvshmem_selected_device_transport
 #define nvshmemx_buffer_register_symmetric_at_preferred_address _Pragma("GCC error \"nvshmemx_buffer_register_symmetric_at_preferred_address does not exist on Atoll: Addresses are chosen by Atoll; use nvshmemx_buffer_register_symmetric.\"") nvshmemx_buffer_register_symmetric_at_preferred_address
+#define nvshmem_realloc _Pragma("GCC error \"nvshmem_realloc does not exist on Atoll: Allocate by nvshmem_malloc, copy, and free the old block by nvshmem_free.\"") nvshmem_realloc
+#define nvshmem_bfloat16_alltoalls _Pragma("GCC error \"nvshmem_bfloat16_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_bfloat16_alltoall.\"") nvshmem_bfloat16_alltoalls
+#define nvshmem_half_alltoalls _Pragma("GCC error \"nvshmem_half_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_half_alltoall.\"") nvshmem_half_alltoalls
+#define nvshmem_float_alltoalls _Pragma("GCC error \"nvshmem_float_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_float_alltoall.\"") nvshmem_float_alltoalls
+#define nvshmem_double_alltoalls _Pragma("GCC error \"nvshmem_double_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_double_alltoall.\"") nvshmem_double_alltoalls
+#define nvshmem_char_alltoalls _Pragma("GCC error \"nvshmem_char_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_char_alltoall.\"") nvshmem_char_alltoalls
+#define nvshmem_short_alltoalls _Pragma("GCC error \"nvshmem_short_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_short_alltoall.\"") nvshmem_short_alltoalls
+#define nvshmem_schar_alltoalls _Pragma("GCC error \"nvshmem_schar_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_schar_alltoall.\"") nvshmem_schar_alltoalls
+#define nvshmem_int_alltoalls _Pragma("GCC error \"nvshmem_int_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_int_alltoall.\"") nvshmem_int_alltoalls
+#define nvshmem_long_alltoalls _Pragma("GCC error \"nvshmem_long_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_long_alltoall.\"") nvshmem_long_alltoalls
+#define nvshmem_longlong_alltoalls _Pragma("GCC error \"nvshmem_longlong_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_longlong_alltoall.\"") nvshmem_longlong_alltoalls
+#define nvshmem_uchar_alltoalls _Pragma("GCC error \"nvshmem_uchar_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_uchar_alltoall.\"") nvshmem_uchar_alltoalls
+#define nvshmem_ushort_alltoalls _Pragma("GCC error \"nvshmem_ushort_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_ushort_alltoall.\"") nvshmem_ushort_alltoalls
+#define nvshmem_uint_alltoalls _Pragma("GCC error \"nvshmem_uint_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_uint_alltoall.\"") nvshmem_uint_alltoalls
+#define nvshmem_ulong_alltoalls _Pragma("GCC error \"nvshmem_ulong_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_ulong_alltoall.\"") nvshmem_ulong_alltoalls
+#define nvshmem_ulonglong_alltoalls _Pragma("GCC error \"nvshmem_ulonglong_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_ulonglong_alltoall.\"") nvshmem_ulonglong_alltoalls
+#define nvshmem_int8_alltoalls _Pragma("GCC error \"nvshmem_int8_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_int8_alltoall.\"") nvshmem_int8_alltoalls
+#define nvshmem_int16_alltoalls _Pragma("GCC error \"nvshmem_int16_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_int16_alltoall.\"") nvshmem_int16_alltoalls
+#define nvshmem_int32_alltoalls _Pragma("GCC error \"nvshmem_int32_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_int32_alltoall.\"") nvshmem_int32_alltoalls
+#define nvshmem_int64_alltoalls _Pragma("GCC error \"nvshmem_int64_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_int64_alltoall.\"") nvshmem_int64_alltoalls
+#define nvshmem_uint8_alltoalls _Pragma("GCC error \"nvshmem_uint8_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_uint8_alltoall.\"") nvshmem_uint8_alltoalls
+#define nvshmem_uint16_alltoalls _Pragma("GCC error \"nvshmem_uint16_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_uint16_alltoall.\"") nvshmem_uint16_alltoalls
+#define nvshmem_uint32_alltoalls _Pragma("GCC error \"nvshmem_uint32_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_uint32_alltoall.\"") nvshmem_uint32_alltoalls
+#define nvshmem_uint64_alltoalls _Pragma("GCC error \"nvshmem_uint64_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_uint64_alltoall.\"") nvshmem_uint64_alltoalls
+#define nvshmem_size_alltoalls _Pragma("GCC error \"nvshmem_size_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_size_alltoall.\"") nvshmem_size_alltoalls
+#define nvshmem_ptrdiff_alltoalls _Pragma("GCC error \"nvshmem_ptrdiff_alltoalls does not exist on Atoll: Pack the elements, and use nvshmem_ptrdiff_alltoall.\"") nvshmem_ptrdiff_alltoalls
 #ifndef __CUDACC__
 #define nvshmemx_half_atomic_add _Pragma("GCC error \"nvshmemx_half_atomic_add does not exist on Atoll: Hosts have no atomics of 16 bits; kernels do.\"") nvshmemx_half_atomic_add
 #define nvshmemx_half_atomic_fetch_add _Pragma("GCC error \"nvshmemx_half_atomic_fetch_add does not exist on Atoll: Hosts have no atomics of 16 bits; kernels do.\"") nvshmemx_half_atomic_fetch_add
