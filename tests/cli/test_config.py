@@ -94,12 +94,33 @@ def test_a_home_holds_headers_and_library() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("--nvshmem", "--flags"), ("--nvshmem-home", "--libs"), ("--cxx", "--shmem"), ("--libs",)],
-)
+    [(), ("--nvshmem", "--flags"), ("--nvshmem-home", "--libs"), ("--cxx", "--shmem"), ("--libs",), ("--cflags", "--libs")],
+)  # fmt: skip
 def test_mistakes_show_the_usage(arguments: tuple[str, ...]) -> None:
     done = atoll("config", *arguments)
     assert done.returncode == 2
     assert "usage: atoll config" in done.stderr
+    if not set(arguments) - {"--cflags", "--libs"}:
+        assert "name one of --cxx, --shmem and --nvshmem" in done.stderr.splitlines()[0]
+    if arguments == ("--cxx", "--shmem"):
+        assert "`--cxx` and `--shmem` were given: name one" in done.stderr.splitlines()[0]
+
+
+@pytest.mark.parametrize("library", ["--cxx", "--shmem", "--nvshmem"])
+def test_flags_are_asked_for_as_of_pkg_config(library: str) -> None:
+    both = atoll("config", library).stdout
+    assert both.startswith("-I") and " -L" in both
+    for arguments in ((library, "--cflags", "--libs"), ("--libs", library, "--cflags")):
+        done = atoll("config", *arguments)
+        assert (done.returncode, done.stdout) == (0, both), done.stderr
+    compile_flags, link_flags = (atoll("config", library, part).stdout for part in ("--cflags", "--libs"))
+    assert compile_flags.split() + link_flags.split() == both.split()
+    home, prefix = (atoll("config", library, part).stdout for part in ("--home", "--prefix"))
+    assert home == prefix and compile_flags == f"-I{home.strip()}/include\n"
+
+
+def test_config_tells_the_version() -> None:
+    assert f"atoll {atoll('config', '--version').stdout}" == atoll("--version").stdout
 
 
 def test_nvshmrun_finds_its_launcher_without_path() -> None:
