@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
 
 
-def numbers_of(marker: pytest.Mark) -> list[int]:
+def numbers_of(marker: pytest.Mark, test: str) -> list[int]:
     """Return the numbers of PEs for which a test runs."""
     given = marker.args[0] if len(marker.args) == 1 else marker.kwargs.get("n")
     numbers: list[Any] = (
@@ -48,8 +48,8 @@ def numbers_of(marker: pytest.Mark) -> list[int]:
     extra = set(marker.kwargs) - {"n", "timeout"}
     good = numbers and all(isinstance(n, int) and not isinstance(n, bool) and n >= 1 for n in numbers)
     if extra or len(marker.args) > 1 or not good:
-        raise pytest.UsageError(
-            f"pytest.mark.pes got {marker.args} {marker.kwargs}; pass the number of PEs, or a list of numbers, of "
+        raise pytest.Collector.CollectError(
+            f"{test}: pytest.mark.pes got {marker.args} {marker.kwargs}; pass the number of PEs, or a list of numbers, of "
             "at least 1 each, and perhaps timeout=seconds."
         )
     return numbers
@@ -63,7 +63,8 @@ def pes(request: pytest.FixtureRequest) -> int:
         raise pytest.UsageError(
             "The fixture pes is for tests that are marked pes, as in @pytest.mark.pes(4)."
         )
-    number: int = request.param if hasattr(request, "param") else numbers_of(marker)[0]
+    given = hasattr(request, "param")
+    number: int = request.param if given else numbers_of(marker, request.node.nodeid)[0]
     return number
 
 
@@ -71,7 +72,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("pes")
     if marker is None:
         return
-    numbers = numbers_of(marker)
+    numbers = numbers_of(marker, metafunc.definition.nodeid)
     if len(numbers) > 1:
         if "pes" not in metafunc.fixturenames:
             metafunc.fixturenames.append("pes")
@@ -93,7 +94,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         return None
     callspec = getattr(item, "callspec", None)
     number = callspec.params.get("pes") if callspec is not None else None
-    number = number or numbers_of(marker)[0]
+    number = number or numbers_of(marker, item.nodeid)[0]
     timeout = marker.kwargs.get("timeout", item.config.getoption("atoll_timeout"))
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for report in runner_of(item.config).run(item, nextitem, number, timeout):
