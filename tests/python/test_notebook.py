@@ -87,8 +87,25 @@ def test_an_interrupt_of_the_kernel_reaches_the_pes(notebook: Notebook) -> None:
     out = notebook.run(
         "%%atoll\nimport threading\nprint('waits')\nthreading.Event().wait()", interrupt_when_both_wait
     )
-    assert "KeyboardInterrupt" in out
+    assert "PE 0-1 raised KeyboardInterrupt" in out and "threading.Event().wait()" in out, out
+    assert "_pool" not in out and "output.py" not in out, out
     assert by_pe(notebook.run("%%atoll\nx")) == ["[0] 3", "[1] 3"]
+
+
+def test_cells_may_await(notebook: Notebook) -> None:
+    notebook.run("%%atoll -n 2\nimport asyncio")
+    cell = "%%atoll\nlater = asyncio.create_task(asyncio.sleep(0, 5))\nawait later + atoll.my_pe()"
+    assert by_pe(notebook.run(cell)) == ["[0] 5", "[1] 6"]
+    out = notebook.run("%%atoll\nsum_of = atoll.sum_reduce(np.ones(1), blocking=False)\nawait sum_of")
+    assert by_pe(out) == ["[0] array([2.])", "[1] array([2.])"]
+    assert by_pe(notebook.run("%%atoll\nfor _ in range(2): await asyncio.sleep(0)\n7;")) == []
+    assert "SyntaxError" in notebook.run("%%atoll\ndef f(): await 3")
+
+
+@pytest.mark.parametrize("line", ["%time sum(range(3))", "!echo hi", "  %matplotlib inline"])
+def test_magics_within_cells_are_named(notebook: Notebook, line: str) -> None:
+    out = notebook.run(f"%%atoll -n 2\nx = 3\n{line}")
+    assert f"line 2 of the cell, `{line.strip()}`, is for IPython" in out, out
 
 
 def test_a_dead_pe_is_named_and_the_next_cell_has_new_pes(notebook: Notebook) -> None:
@@ -115,7 +132,7 @@ def test_line_commands(notebook: Notebook) -> None:
     assert notebook.run("pool = %atoll pool\npool.run(pow, 2, 3)") == "[8, 8]\n"
     assert "PE 0" in notebook.run("%atoll report")
     assert "no such command. Usage:" in notebook.run("%atoll nonsense")
-    assert "Usage:" in notebook.run("%%atoll -n many\n1")
+    assert "'many' is no number of PEs, such as 4. Usage:" in notebook.run("%%atoll -n many\n1")
     refused = notebook.run("%%atoll -n 0\n1")
     assert "0 PEs; expected 1 or more" in refused and "New PEs" not in refused, refused
     assert notebook.run("%atoll stop") == ""

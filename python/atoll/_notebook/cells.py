@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
 import sys
 from types import CodeType
@@ -22,26 +23,43 @@ def run_cell(source: str, name: str) -> dict[str, Any]:
     program.setdefault("atoll", atoll)
     program.setdefault("np", np)
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    body, last = _compiled(source, name)
-    exec(body, program)
-    value = None if last is None else eval(last, program)
+    value = _value(_compiled(source, name), program)
     if value is None:
         return {}
     program["_"] = value
     return forms(value)
 
 
-def _compiled(source: str, name: str) -> tuple[CodeType, CodeType | None]:
+def _value(codes: list[CodeType], program: dict[str, Any]) -> Any:
+    """Run the parts of a cell, and return what the last one gives. Parts with `await` share an event loop."""
+    if any(code.co_flags & inspect.CO_COROUTINE for code in codes):
+        import asyncio
+
+        return asyncio.run(_awaited(codes, program))
+    return [eval(code, program) for code in codes][-1]
+
+
+async def _awaited(codes: list[CodeType], program: dict[str, Any]) -> Any:
+    value: Any = None
+    for code in codes:
+        value = eval(code, program)
+        if code.co_flags & inspect.CO_COROUTINE:
+            value = await value
+    return value
+
+
+def _compiled(source: str, name: str) -> list[CodeType]:
     try:
         tree = ast.parse(source, name)
     except SyntaxError as error:
         raise error.with_traceback(None) from None
-    last = None
+    last = []
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     if tree.body and isinstance(tree.body[-1], ast.Expr) and not source.rstrip().endswith(";"):
         expression = tree.body.pop()
         assert isinstance(expression, ast.Expr)
-        last = compile(ast.Expression(expression.value), name, "eval")
-    return compile(tree, name, "exec"), last
+        last = [compile(ast.Expression(expression.value), name, "eval", flags)]
+    return [compile(tree, name, "exec", flags), *last]
 
 
 def forms(value: object) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import shlex
 from typing import Any
@@ -27,13 +28,23 @@ class CellError(LaunchError):
         return str(self).rstrip().split("\n")
 
 
+class CellInterrupt(KeyboardInterrupt):
+    """A cell was interrupted; shown as the places at which the PEs were."""
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).rstrip().split("\n")
+
+
 class _Arguments(argparse.ArgumentParser):
     def error(self, message: str) -> Any:
         raise UsageError(f"{message}. Usage: {_USAGE}")
 
 
 def _positive(text: str) -> int:
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of PEs, such as 4") from None
     if number < 1:
         raise argparse.ArgumentTypeError(f"{number} PEs; expected 1 or more")
     return number
@@ -68,6 +79,7 @@ class AtollMagics(Magics):
         if cell is None:
             return self._command(line.strip())
         arguments = _parser().parse_args(shlex.split(line))
+        _refuse_magics(cell)
         self._start(arguments.n)
         return self._run(cell, arguments.timeout)
 
@@ -107,6 +119,9 @@ class AtollMagics(Magics):
         self._cells += 1
         try:
             shown = self.pool.run(run_cell, cell, f"<cell {self._cells} of %%atoll>", timeout=timeout)
+        except KeyboardInterrupt as error:
+            report = error.__cause__
+            raise CellInterrupt(str(report) if report else "The cell was interrupted.") from None
         except Exception as error:
             report = error if isinstance(error, LaunchError) else error.__cause__
             if isinstance(report, LaunchError):
@@ -121,6 +136,21 @@ class AtollMagics(Magics):
         if self.pool is not None:
             self.pool.shutdown(cancel_futures=True)
             self.pool = None
+
+
+def _refuse_magics(cell: str) -> None:
+    """Name the magic of a cell that PEs would call invalid syntax; they run plain Python."""
+    try:
+        ast.parse(cell)
+        return
+    except SyntaxError as error:
+        lines, number = cell.splitlines(), error.lineno or 0
+    line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    if line.startswith(("%", "!")):
+        raise UsageError(
+            f"line {number} of the cell, `{line}`, is for IPython, and PEs run plain Python. Put it into a cell without "
+            "%%atoll, or use time.perf_counter() for %time and subprocess.run() for !."
+        )
 
 
 def _display(shown: list[dict[str, Any]]) -> None:

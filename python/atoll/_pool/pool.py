@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from .. import _atoll
+from .._launching.failures import launch_error
 from .._launching.wire import Message
 from .job import PoolJob
 from .output import Output
@@ -148,8 +149,10 @@ class Pool(Executor):
         try:
             self._check_open().add(task)
             self._output.wait(task.future)
-        except BaseException:
+        except BaseException as error:
             self._interrupt(task)
+            if task.failures and error.__cause__ is None:
+                error.__cause__ = launch_error("Pool", task.failures)  # where the PEs were
             raise
 
     def submit(
@@ -327,6 +330,12 @@ class Pool(Executor):
             The pool is shut down.
         """
         return self._check_open().report()
+
+    def __getattr__(self, name: str) -> Any:
+        from .._names.others import method_cure
+
+        error = AttributeError(f"'Pool' object has no attribute {name!r}", name=name, obj=self)
+        raise AttributeError(error.args[0] + method_cure(error), name=name, obj=self)
 
     def __repr__(self) -> str:
         job = self._jobs.current
