@@ -87,6 +87,7 @@ from ._objects import scatter_object as scatter_object
 from ._rc import rc as rc
 
 if _typing.TYPE_CHECKING:
+    from . import arrays as arrays
     from . import atomics as atomics
     from . import constants as constants
     from . import errors as errors
@@ -155,6 +156,7 @@ _LATE = {
     "DistArray": "arrays",
     "LaunchError": "_launching.failures",
     "Pool": "_pool.pool",
+    "arrays": "arrays",
     "launch": "_launching.launch",
     "load_ipython_extension": "_notebook.magics",
     "logging": "logging",
@@ -193,35 +195,29 @@ def _suggestion(name: str) -> str:
     """Return a cure, the nearest name as a question, or nothing for names that only Python asks for."""
     if name.startswith("_"):
         return ""
-    import difflib
     import importlib.util
 
     found = importlib.util.find_spec(f"{__name__}.{name}") if name.isidentifier() else None
     if found is not None and found.origin is not None:  # not a folder of headers or libraries
         return f"; this is a module: first `import atoll.{name}`"
-    from ._names.others import of_package
+    from ._names.others import cure
 
-    for prefix in ("nvshmem_", "shmem_", "nccl"):
-        name = name.removeprefix(prefix)
-    ours = of_package(name)
-    if ours:
-        return f"; Atoll's is {ours if '.' in ours.partition('(')[0] else 'atoll.' + ours}"
-    near = difflib.get_close_matches(name, __all__, 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return cure(name, __all__)
 
 
 def _team_attribute(team: object, name: str) -> object:
     text = f"'atoll.Team' object has no attribute {name!r}"
     if not name.startswith("_"):
-        from ._names.others import of_team
+        from ._names.others import team_cure
 
-        ours = of_team(name)
-        small = name.lower()
-        if ours:
-            text += f"; Atoll's is {ours}"
-        elif small != name and hasattr(_atoll.Team, small):  # mpi4py's Split
-            text += f"; did you mean {small!r}?"
+        text += team_cure(name, dir(_atoll.Team), _takes_team)
     raise AttributeError(text)
+
+
+def _takes_team(name: str) -> bool:
+    import inspect
+
+    return name in __all__ and "team=" in str(inspect.signature(getattr(_sys.modules[__name__], name)))
 
 
 _atoll.Team.__getattr__ = _team_attribute  # type: ignore[attr-defined]
@@ -235,10 +231,10 @@ def _is_rare(name: str) -> bool:
     variants = ("_vector", "_some", "_any", "_all_vector", "_accessible", "_inscan", "_exscan")
     bits = ("premul_", "and_", "or_", "xor_", "avg_", "atomic_and", "atomic_or", "atomic_xor")
     fetching = ("atomic_fetch_and", "atomic_fetch_or", "atomic_fetch_xor", "atomic_fetch_inc", "atomic_inc")
-    others = """ibget ibput iget iput alltoalls rc g p pe_quiet get_team_unique_id get_unique_id team_init check_kernels Block
-        BootstrapError InvalidArgument KernelError SettingsError SystemFailure Unsupported"""
+    others = """ibget ibput iget iput alltoalls rc pe_quiet get_team_unique_id get_unique_id team_init check_kernels Block
+        include_dir global_exit BootstrapError KernelError SettingsError SystemFailure Unsupported"""
     return (
-        name.endswith(variants)
+        (name.endswith(variants) and name != "sum_inscan")
         or (name.startswith("atomic_") and name.endswith("_nbi"))
         or name.startswith(bits + fetching)
         or name in others.split()
@@ -250,7 +246,7 @@ def _names() -> list[str]:
     # help(atoll) finds its names through the module inspect, and lists all of them.
     everything = _sys._getframe(1).f_globals.get("__name__") == "inspect"
     names = [name for name in __all__ if everything or not _is_rare(name)]
-    return sorted([*names, *_GROUPS, "__version__", "logging", "print"])
+    return sorted([*names, *_GROUPS, "__version__", "arrays", "logging", "print"])
 
 
 # Not plain functions, which help(atoll) would list before Atoll's. Hidden from type checkers, for which every

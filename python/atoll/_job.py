@@ -365,6 +365,10 @@ def _watch() -> None:
             # that report.
             _say_where(value, trace)
             return ends
+        if isinstance(value, AttributeError):
+            from ._names.others import explain
+
+            explain(value)
         value.__traceback__ = without_own_frames(value, trace)  # Python's hook prefers it to the argument
         previous(kind, value, value.__traceback__)
         kernel = "" if isinstance(value, _atoll.Error) else _atoll._kernel_failure()

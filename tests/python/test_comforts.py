@@ -9,12 +9,16 @@ import re
 import sys
 import threading
 import types
+from pathlib import Path
 
 import atoll
 import atoll.logging
 import pytest
+from atoll import arrays
 from atoll._names import others
 from jobs import python
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.pes([1, 3])
@@ -215,10 +219,41 @@ def test_log_records_outside_a_job() -> None:
         ("COMM_WORLD", "atoll.WORLD"),
         ("Wtime", "time.perf_counter()"),
         ("shmem_putmem", "atoll.put(dst, src, pe)"),
+        ("Waitall", "atoll.Request.wait(), of each request"),
+        ("Iprobe", "atoll.Mailbox(nbytes)"),
+        ("Create_cart", "atoll.WORLD.split_2d(columns)"),
+        ("Dup", "atoll.WORLD.split(color)"),
+        ("SharedMemory", "atoll.empty(shape, dtype)"),
+        ("SymmetricArray", "atoll.empty(shape, dtype)"),
+        ("ctx_create", "atoll.Context()"),
+        ("Unlock", "atoll.Lock()"),
+        ("local_rank", "atoll.HOST.my_pe()"),
+        ("nodes", "atoll.HOST, the PEs of this host"),
+        ("cswap", "atoll.atomic_compare_swap(dst, cond, value, pe)"),
+        ("shmem_int_finc", "atoll.atomic_fetch_inc(dst, pe)"),
+        ("shmem_long_atomic_fadd", "atoll.atomic_fetch_add(dst, value, pe)"),
     ],
 )
 def test_names_of_other_libraries_are_known(name: str, ours: str) -> None:
     with pytest.raises(AttributeError, match=re.escape(f"no attribute {name!r}; Atoll's is {ours}")):
+        getattr(atoll, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("PROC_NULL", "a PE at the edge leaves out its call"),
+        ("IN_PLACE", "pass the same array as source and target: atoll.sum_reduce(x, x)"),
+        ("Create_vector", "views of NumPy do its work: atoll.put(x[:, 0], column, pe)"),
+        ("cpu_count", "os.cpu_count() counts the cores, and atoll.n_pes() the PEs"),
+        ("Manager", "atoll.bcast_object and atoll.allgather_object give objects to all PEs"),
+        ("Reduce", "did you mean 'reduce'?"),
+        ("lock", "did you mean 'Lock'?"),
+        ("shmem_int_put", "did you mean 'put'?"),
+    ],
+)
+def test_names_without_a_counterpart_get_advice(name: str, advice: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(f"no attribute {name!r}; {advice}") + "$"):
         getattr(atoll, name)
 
 
@@ -242,6 +277,12 @@ def test_a_team_knows_them_too() -> None:
     for name, ours in (
         ("Get_rank", "my_pe() or .rank"),
         ("allreduce", "atoll.sum_reduce(dst, src, team=team)"),
+        ("Alltoallv", "atoll.alltoall_object(objs), or put with offsets"),
+        ("Reduce_scatter", "atoll.reduce_scatter(..., team=team)"),
+        ("Scan", "atoll.sum_inscan(dst, src); pass the team as team="),
+        ("Iallreduce", "atoll.sum_reduce(dst, src)"),
+        ("Dup", "split(color, key)"),
+        ("local_rank", "atoll.HOST.my_pe()"),
     ):
         with pytest.raises(AttributeError, match=re.escape(f"'atoll.Team' object has no attribute {name!r}; Atoll's is {ours}")):  # fmt: skip
             getattr(atoll.WORLD, name)
@@ -251,7 +292,49 @@ def test_a_team_knows_them_too() -> None:
         _ = atoll.WORLD.nonsense
 
 
+def test_arrays_know_numpys_names() -> None:
+    for name in ("zeros_like", "sort", "concatenate", "where", "sin"):
+        text = f"no attribute {name!r}; NumPy's own takes distributed arrays: np.{name}"
+        with pytest.raises(AttributeError, match=re.escape(text) + "$"):
+            getattr(arrays, name)
+    for name, text in (("array", "; Atoll's is from_array(array)"), ("zeross", "; did you mean 'zeros'")):
+        with pytest.raises(AttributeError, match=re.escape(f"no attribute {name!r}{text}")):
+            getattr(arrays, name)
+    for name in ("bmat", "_array_"):  # NumPy's, which takes no distributed arrays, and nobody's
+        with pytest.raises(AttributeError, match=f"no attribute {name!r}$"):
+            getattr(arrays, name)
+    assert set(dir(arrays)) <= set(arrays.__all__)
+    assert not {"At", "Chosen", "mixed_operands", "api", "warnings"} & set(dir(arrays))
+
+
+def test_shown_errors_about_methods_name_ours() -> None:
+    programs = {
+        "atoll.Lock().unlock": "Atoll's is release()",
+        "atoll.Mailbox(8).send": "Atoll's is post(src, pe)",
+        "atoll.sum_reduce(atoll.zeros(1), blocking=False).result": "Atoll's is wait()",
+        "atoll.Context().put": "a context is an argument: atoll.put(..., ctx=context)",
+        "atoll.arrays.zeros(4).update_halo": "Atoll's is exchange_halo()",
+        "atoll.sum_reduce(atoll.zeros(1), blocking=False).Wait": "did you mean 'wait'?",
+    }
+    for code, text in programs.items():
+        said = python(f"import atoll\natoll.init()\n{code}\n").stderr
+        assert f"{code.rpartition('.')[2]!r}; {text}" in said, said
+    with atoll.Pool(1) as pool:
+        with pytest.raises(AttributeError, match=re.escape("no attribute 'starmap'; Atoll's is map(fn, *iterables)")):  # fmt: skip
+            _ = pool.starmap  # type: ignore[attr-defined]
+        with pytest.raises(AttributeError, match=re.escape("'unlock'; Atoll's is release()")):
+            pool.run(_unlock)
+
+
+def _unlock() -> None:
+    _ = atoll.Lock().unlock  # type: ignore[attr-defined]
+
+
 def test_tables_of_names_have_no_name_of_ours_or_twice() -> None:
+    for kind, table in others._METHODS.items():
+        theirs, members = " ".join(table.values()).split(), dir(getattr(atoll, kind))
+        assert len(theirs) == len(set(theirs)) and not set(theirs) & set(members), kind
+        assert all(re.split(r"[(,]", text)[0] in members for text in table), kind
     for table, ours in ((others._PACKAGE, dir(atoll)), (others._TEAM, dir(atoll.Team))):
         theirs = " ".join(table.values()).split()
         assert len(theirs) == len(set(theirs)), sorted(n for n in theirs if theirs.count(n) > 1)
@@ -272,8 +355,8 @@ def test_rare_names_are_in_modules_of_their_groups_and_aliases_remain() -> None:
     alone = {name for name in atoll.__all__ if atoll._is_rare(name)} - grouped
     start = {"rc", "team_init", "get_unique_id", "get_team_unique_id"}
     assert alone == start | {
-        "g",
-        "p",
+        "include_dir",
+        "global_exit",
         "pe_quiet",
         "pe_accessible",
         "addr_accessible",
@@ -292,7 +375,10 @@ def test_completion_shows_a_curated_set() -> None:
     assert {"put", "zeros", "barrier_all", "WORLD", "Pool", "launch", "print", "logging", "PeDied"} <= set(
         names
     )
+    sheet = (ROOT / "docs/cheat-sheet.md").read_text()
+    assert set(re.findall(r"atoll\.(\w+)", sheet)) - {"py"} <= set(names)
+    assert {"arrays", "InvalidArgument"} <= set(names)
     assert not {"atomic_fetch_xor_nbi", "EQ", "ibput", "wait_until_some_vector"} & set(names)
-    shown = {"print", "logging", "__version__", *atoll._GROUPS}
+    shown = {"print", "logging", "arrays", "__version__", *atoll._GROUPS}
     assert len(names) < 125 and set(names) - shown <= set(atoll.__all__)
     assert "print" not in atoll.__all__  # `from atoll import *` must not replace the built-in

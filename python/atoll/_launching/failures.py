@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import _atoll
 from .._job import is_own, without_own_frames
+from .._names.others import explain
 from .wire import dumps
 
 Failure = dict[str, Any]
@@ -34,6 +35,8 @@ def describe(error: BaseException) -> Failure:
     """Describe an exception of this PE for the process that called."""
     if isinstance(error, SystemExit):
         return {"exit": _status(error), "time": time.monotonic(), "consequence": False}
+    if isinstance(error, AttributeError):
+        explain(error)
     try:
         pickled: bytes | None = dumps(error)
         pickle.loads(pickled or b"")

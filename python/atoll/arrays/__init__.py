@@ -10,7 +10,8 @@ array([3., 4., 5.])
 docs/arrays.md introduces them.
 """
 
-import warnings
+import typing as _typing
+import warnings as _warnings
 
 from ._array import DistArray as DistArray
 from ._at import At as At
@@ -83,4 +84,23 @@ __all__ = [
 ]
 
 # numpy.random.shuffle swaps elements one by one, on all PEs at once. It only warns, since it takes any sequence.
-warnings.filterwarnings("error", message="you are shuffling a 'DistArray' object")
+_warnings.filterwarnings("error", message="you are shuffling a 'DistArray' object")
+
+
+def _missing(name: str) -> object:
+    text = f"module 'atoll.arrays' has no attribute {name!r}"
+    if not name.startswith("_"):
+        from .._names.others import array_cure
+        from ._ufuncs import takes
+
+        text += array_cure(name, __all__, takes(name))
+    raise AttributeError(text)
+
+
+def _shown() -> list[str]:
+    return sorted(set(__all__) - {"At", "Chosen", "mixed_operands"})
+
+
+if not _typing.TYPE_CHECKING:  # for type checkers every name would otherwise exist
+    __getattr__ = _missing
+    __dir__ = _shown

@@ -326,6 +326,15 @@ def _ours(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[
     return function_of(function, arguments)
 
 
+def takes(name: str) -> bool:
+    """Return True if the function of NumPy of this name takes distributed arrays."""
+    found = getattr(np, name, None)
+    if not callable(found) or isinstance(found, type):
+        return False
+    is_simple = isinstance(found, np.ufunc) or found in _ELEMENTWISE or found in _ATTRIBUTES
+    return is_simple or _ours(found, ()) is not None
+
+
 _signature = functools.cache(inspect.signature)
 
 
