@@ -93,6 +93,7 @@ void fill(nb::module_& module) {
     }
     register_all(module);
     set_signatures(module);
+    explain_methods(module);
     first = module.ptr();
     Py_INCREF(first);
 }

@@ -300,7 +300,7 @@ def test_arrays_know_numpys_names() -> None:
     for name, text in (("array", "; Atoll's is from_array(array)"), ("zeross", "; did you mean 'zeros'")):
         with pytest.raises(AttributeError, match=re.escape(f"no attribute {name!r}{text}")):
             getattr(arrays, name)
-    for name in ("bmat", "_array_"):  # NumPy's, which takes no distributed arrays, and nobody's
+    for name in ("bmat", "_array_"):  # NumPy's, which takes no distributed arrays, and a name of no library
         with pytest.raises(AttributeError, match=f"no attribute {name!r}$"):
             getattr(arrays, name)
     assert set(dir(arrays)) <= set(arrays.__all__)

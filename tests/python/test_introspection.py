@@ -32,6 +32,41 @@ def test_signatures_are_those_of_the_calls() -> None:
     assert inspect.signature(atoll.put_signal).parameters["op"].default == "set"
 
 
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("atoll.WORLD.split()", "Team.split() lacks its argument 'color'; see help(atoll.Team.split)"),
+        ("atoll.WORLD.split(1, k=3)", "Team.split() has no argument 'k'; see help(atoll.Team.split)"),
+        ("atoll.WORLD.split(1, color=3)", "Team.split() got its argument 'color' twice; see help(atoll.Team.split)"),
+        ("atoll.WORLD.sync(0)", "Team.sync() takes at most 0 positional arguments (1 given); see help(atoll.Team.sync)"),
+        ("atoll.Lock(1)", "Lock() takes at most 0 positional arguments (1 given); see help(atoll.Lock)"),
+        ("atoll.Mailbox()", "Mailbox() lacks its argument 'nbytes'; see help(atoll.Mailbox)"),
+        ("atoll.Mailbox(8).receive()", "Mailbox.receive() lacks its argument 'dst'; see help(atoll.Mailbox.receive)"),
+        ("atoll.Context(x=1)", "Context() has no argument 'x'; see help(atoll.Context)"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_of_methods_are_named(code: str, text: str) -> None:
+    if not atoll.is_initialized():
+        atoll.init()
+    with pytest.raises(TypeError) as raised:
+        eval(code)
+    assert str(raised.value) == text
+
+
+def test_a_wrong_type_of_an_argument_is_named() -> None:
+    class Method:
+        def __init__(self) -> None:
+            self.__qualname__ = "Class.call"
+
+        __nb_signature__ = (("def call(self, n: int, team: Team | None = None) -> int", None, None),)
+
+    assert signatures.wrong_call(Method(), (None, "a"), {}).startswith(
+        "Class.call() got n='a', of type str; pass int; see help(atoll.Class.call)"
+    )
+    assert "got team=3, of type int; pass Team | None" in signatures.wrong_call(Method(), (None, 1, 3), {})
+    assert "takes (self, n: 'int'" in signatures.wrong_call(Method(), (None, 1), {})
+
+
 def test_a_method_whose_signature_cannot_be_read_has_none() -> None:
     class Method:
         __nb_signature__ = (("def broken(self, x: int = <object>) -> int", None, None),)

@@ -152,7 +152,7 @@ class Pool(Executor):
         except BaseException as error:
             self._interrupt(task)
             if task.failures and error.__cause__ is None:
-                error.__cause__ = launch_error("Pool", task.failures)  # where the PEs were
+                error.__cause__ = launch_error("Pool", task.failures)  # it has their places
             raise
 
     def submit(

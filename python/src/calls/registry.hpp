@@ -31,4 +31,7 @@ void register_mailbox(nb::module_& module);
 void register_kernels(nb::module_& module);
 void register_wait_hooks();
 
+/// Lets methods of the module's classes name a wrong argument. After the registration of all classes.
+void explain_methods(const nb::module_& module);
+
 }  // namespace atl::python
