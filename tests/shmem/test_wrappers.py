@@ -65,6 +65,26 @@ def test_show_says_what_would_be_done(tree: Path, source: Path, tmp_path: Path, 
     assert other.stdout.startswith("other-cc ")
 
 
+@pytest.mark.parametrize("dashes", ["-", "--"])
+def test_parts_of_the_flags_compile_and_link(
+    dashes: str, tree: Path, source: Path, tmp_path: Path, start: Run
+) -> None:
+    oshcc = tree / "bin" / "oshcc"
+    compile_flags = start(oshcc, f"{dashes}showme:compile").stdout.split()
+    link_flags = start(oshcc, f"{dashes}showme:link").stdout.split()
+    assert "-latoll_shmem" not in compile_flags and f"-I{tree}/include" not in link_flags
+    assert start("gcc", *compile_flags, "-c", source.name, cwd=tmp_path).returncode == 0
+    assert start("gcc", "program.o", *link_flags, cwd=tmp_path).returncode == 0
+    assert start(tmp_path / "a.out").stdout == "PE 0 of 1 -\n"
+    by_nvcc = start(oshcc, "-showme:link", SHMEM_CC="nvcc").stdout
+    assert f"-Xlinker -rpath={tree}/lib" in by_nvcc and "-Wl" not in by_nvcc
+
+
+def test_help_is_of_the_wrapper(tree: Path, start: Run) -> None:
+    done = start(tree / "bin" / "oshc++", "--help")
+    assert done.returncode == 0 and done.stdout.startswith("usage: oshc++ [-show |"), done.stdout
+
+
 def test_by_a_link_and_by_path(tree: Path, source: Path, tmp_path: Path, start: Run) -> None:
     (tmp_path / "cc").symlink_to(tree / "bin" / "oshcc")
     assert start(tmp_path / "cc", source.name, cwd=tmp_path).returncode == 0
