@@ -88,6 +88,7 @@ def test_every_pe_gets_the_integral():
 )"},
     {"README.md", R"(# NAME
 
+    pip install -e '.[test]'    # once: the package, and pytest for its tests
     atoll run -n 4 -m NAME      # the program, on four PEs
     python -m pytest            # the tests
     atoll run -n 4 --pdb -m NAME    # stops in pdb where a PE fails
