@@ -1,6 +1,12 @@
 // Vocabulary of every layer: element types, operators, comparisons.
 #pragma once
 
+// The other headers for hosts include this one before they use C++20.
+#if __cplusplus < 202002L
+#error The C++ API of Atoll needs C++20: add -std=c++20
+#include "add -std=c++20"  // a missing file ends the compilation, where #error goes on to thousands of lines
+#endif
+
 #include "atoll/anywhere.hpp"
 
 #include <complex>

@@ -21,6 +21,20 @@ CALLS = {
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.parametrize("header", ["atoll", "dist_array", "stream", "requests"])
+def test_an_older_standard_is_named_and_nothing_else(compiler: str, header: str, tmp_path: Path) -> None:
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    (tmp_path / "old.cpp").write_text(f"#include <atoll/{header}.hpp>\n")
+    command = [compiler, "-std=c++17", "-fsyntax-only", f"-I{ROOT}/include", "old.cpp"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    errors = re.findall(r"error: (.*)", done.stderr)
+    assert len(errors) == 2, done.stderr
+    assert "The C++ API of Atoll needs C++20: add -std=c++20" in errors[0], done.stderr
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_wrong_calls_name_the_expected_form(compiler: str, tmp_path: Path) -> None:
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed")
