@@ -210,6 +210,54 @@ def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
     check_consumer(program, prefix / "bin" / "atoll")
 
 
+@pytest.mark.parametrize("where", ["prefix", "wheel"])
+def test_commands_of_the_install_page_compile_programs(
+    where: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    tree = request.getfixturevalue("prefix" if where == "prefix" else "empty_environment")
+    page = (ROOT / "docs/install.md").read_text()
+    lines = re.findall(r"^    ((?:g\+\+|gcc|export PKG_CONFIG_PATH).*)$", page, re.MULTILINE)
+    assert len(lines) == 4
+    for page in ("README.md", "docs/tutorial.md"):
+        assert f"    {lines[0]}\n" in (ROOT / page).read_text()
+    shutil.copy(CONSUMER / "main.cpp", tmp_path / "program.cpp")
+    shutil.copy(ROOT / "examples/openshmem/hello.c", tmp_path / "program.c")
+    launcher = tree / "bin/atoll"
+    path = f"{tree / 'bin'}:{os.environ['PATH']}"
+    for line, by_name in ((lines[1], False), (lines[0], True), ("; ".join(lines[2:]), True)):
+        run("sh", "-ec", line, cwd=tmp_path, PATH=path)
+        if by_name:
+            check_consumer(tmp_path / "program", launcher)
+        else:
+            run(launcher, "run", "-n", "2", tmp_path / "program")
+        (tmp_path / "program").unlink()
+
+
+def test_the_page_configures_a_build_without_python(tmp_path: Path) -> None:
+    (line,) = re.findall(
+        r"^    (cmake -G Ninja -B .*)$", (ROOT / "docs/install.md").read_text(), re.MULTILINE
+    )
+    run(*line.replace("-B build", f"-B {tmp_path}").split(), "-DATOLL_CUDA=OFF", "-S", ROOT)
+    targets = run("ninja", "-C", tmp_path, "-t", "targets", "all")
+    assert "lib/libatoll.so:" in targets and "_atoll.dir" not in targets and "_tests" not in targets
+
+
+def test_the_examples_build_outside_the_tree(prefix: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    (line,) = re.findall(
+        r"^    (cmake -S examples .*)$", (ROOT / "examples/README.md").read_text(), re.MULTILINE
+    )
+    path = f"{prefix / 'bin'}:{os.environ['PATH']}"
+    run("sh", "-ec", line, cwd=tmp_path, PATH=path, CMAKE_GENERATOR="Ninja", CMAKE_BUILD_TYPE="Debug")
+    sources = [*(ROOT / "examples").glob("[0-9]*/*.cpp"), *(ROOT / "examples/openshmem").glob("*.c*")]
+    assert len(sources) > 15
+    for source in sources:
+        name = ("shmem_" if source.parent.name == "openshmem" else "") + source.stem
+        assert (tmp_path / "build" / name).exists(), name
+    for name in ("ring", "shmem_ring"):
+        run(prefix / "bin/atoll", "run", "-n", "2", tmp_path / "build" / name)
+
+
 def test_the_cpp_programs_of_the_page_on_arrays(prefix: Path, tmp_path: Path) -> None:
     block = "".join(re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "docs/arrays.md").read_text(), re.S | re.M))
     body = f"{block}bool ok = part.extent(0) > 0 && columns.g({{5, 7}}) == 19; atoll::finalize(); return ok ? 0 : 1;"
