@@ -148,6 +148,7 @@ RUNS: dict[str, dict[int, tuple[str, ...]]] = {
     # On 4 and 6 PEs grids have copies along one axis and parts along another one.
     "distributed_more.py": {1: ("2",), 4: ("2",), 6: ("1",)},
     "distributed_everyday.py": {1: ("4",), 3: ("3",), 7: ("1",)},
+    "distributed_usual.py": {1: ("2",), 2: ("2",), 3: ("1",), 7: ("1",)},
     "distributed_contractions.py": {1: ("4",), 2: ("2",), 3: ("2",), 4: ("2",)},
     "distributed_sparse.py": {1: ("3", "scipy"), 2: ("2", "without-scipy"), 3: ("2", "scipy"), 7: ("1", "without-scipy")},
 }  # fmt: skip
@@ -447,7 +448,7 @@ def test_programs_of_the_page_run(
 
 def test_calls_that_pes_make_differently_are_named(job: Job, tmp_path: Path) -> None:
     done = job("distributed_mismatches.py", 3, str(tmp_path))
-    assert done.stdout.count("28 calls named") == 3
+    assert done.stdout.count("33 calls named") == 3
 
 
 def test_nothing_is_compared_if_checks_are_off(job: Job) -> None:

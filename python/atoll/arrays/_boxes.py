@@ -15,6 +15,7 @@ from ._box_copy import read_only
 from ._functions._moves import select
 from ._layout import Box
 from ._parts import Parts, key_of
+from ._together import in_place
 from ._updates._atomic import accumulate
 from ._updates._chosen import has_arrays, has_new_axes, put_chosen, without_masks
 
@@ -84,8 +85,7 @@ class Boxes(Parts):
             raise atoll.ShapeMismatch(
                 "a[mask] = value takes a number or a distributed array; for an array use numpy.where."
             )
-        self.local[mask.local] = value
-        self._library.finish()
+        _write_where(_array(self), _array(mask), value)
 
     def _get(self, box: Any, out: Array | None = None) -> Any:
         near = self._only_owner(box) if self._library.on_gpu else None
@@ -207,8 +207,7 @@ class Boxes(Parts):
             raise atoll.ShapeMismatch(
                 f"a[...] = b: a is {self!r}, b is {value!r}; redistribute one: b.redistribute(like=a)."
             )
-        self.local[...] = value.local
-        self._library.finish()
+        _write_whole(_array(self), _array(value))
 
     def _accumulate(self, box: Any, value: Any, scale: Any, op: str) -> None:
         """Combine a box with values that the quick form does not take."""
@@ -341,6 +340,24 @@ def _fitted(call: str, given: Array, box: Box, its: _libraries.Library) -> Any:
             f"{call}: the value has shape {tuple(given.shape)}, which does not broadcast to the box, {box.visible}."
         ) from None
     return its.flip(given.reshape(box.shape), box.reversed)
+
+
+def _write_where(a: DistArray, mask: DistArray, value: Any) -> None:
+    """Write a number where a mask is True; each PE writes its own part. Collective."""
+
+    def write() -> None:
+        a.local[mask.local] = value
+
+    in_place("a[mask] = x", (a, mask, value), {}, write)
+
+
+def _write_whole(a: DistArray, b: DistArray) -> None:
+    """Copy an array of the same distribution, each PE its own part. Collective."""
+
+    def write() -> None:
+        a.local[...] = b.local
+
+    in_place("a[...] = b", (a, b), {}, write)
 
 
 def _array(parts: Parts) -> DistArray:

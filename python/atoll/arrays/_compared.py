@@ -30,6 +30,7 @@ X87_BYTES = 10  # bytes of an x86 long double that hold its value
 
 class _Thread(threading.local):
     is_inside = False  # a collective call; those that it makes itself are not compared
+    is_for_error = False  # texts of calls have the lines that made the arrays
 
 
 _thread = _Thread()
@@ -187,6 +188,11 @@ def require_host(name: str, arguments: Any, keywords: Mapping[str, Any]) -> None
         )
 
 
+def is_within_call() -> bool:
+    """Return True within a collective call of this thread; those that it makes itself are not compared."""
+    return _thread.is_inside
+
+
 def are_compared() -> bool:
     """Return True if PEs compare their arguments: there are several, and ATOLL_CHECK is not none."""
     return os.environ.get("ATOLL_CHECK") != "none" and _current.n_pes() > 1
@@ -217,20 +223,29 @@ def _without_padding(array: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, An
 
 def _compare(name: str, arguments: Any, keywords: Mapping[str, Any], flag: bool) -> bool:
     """Raise on every PE if two make different calls. Else return True if any PE passed True."""
-    words = [_text(value) for value in arguments]
-    words += [f"{key}={_text(keywords[key])}" for key in sorted(keywords)]
-    text = f"{name}({', '.join(words)}){_settings.text()}"
+    text = _call_text(name, arguments, keywords)
     number = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest(), "little")
     mine = np.array([number, -number, flag])
     most = np.empty_like(mine)
     atoll.max_reduce(most, mine, team=_current.team())
     if most[0] == -most[1]:
         return bool(most[2])
+    _thread.is_for_error = True
+    try:
+        text = _call_text(name, arguments, keywords)
+    finally:
+        _thread.is_for_error = False
     every = gathered((atoll.my_pe(), (text, line_text())))
     found = differing_calls(dict(every))
     raise atoll.CollectiveMismatch(
         f"{found}. All PEs make the same calls on distributed arrays, with the same arguments."
     )
+
+
+def _call_text(name: str, arguments: Any, keywords: Mapping[str, Any]) -> str:
+    words = [_text(value) for value in arguments]
+    words += [f"{key}={_text(keywords[key])}" for key in sorted(keywords)]
+    return f"{name}({', '.join(words)}){_settings.text()}"
 
 
 # NumPy takes longer for the name of a dtype than all else here.
@@ -242,7 +257,8 @@ def _text(value: Any) -> str:
     from ._array import DistArray
 
     if isinstance(value, DistArray):
-        return f"<{_dtype_text(value.dtype)} {value._layout.text}>"
+        made_at = value._memory.made(", ") if _thread.is_for_error else ""
+        return f"<{_dtype_text(value.dtype)} {value._layout.text} #{value._number}{made_at}>"
     if isinstance(value, np.ndarray):
         return f"<array {value.shape} {value.dtype} #{checksum(value):08x}>"
     if isinstance(value, np.generic):

@@ -155,12 +155,15 @@ class Memory:
         self._views.clear()
         self._window = None
 
-    def _freed_error(self) -> atoll.UseAfterFree:
+    def made(self, start: str = " ") -> str:
+        """Return the line that made the array as a text behind a start; empty if it is not known."""
         file, line = self._made_at
-        made = f" made at {PurePath(file).name}:{line}" if file else ""
+        return f"{start}made at {PurePath(file).name}:{line}" if file else ""
+
+    def _freed_error(self) -> atoll.UseAfterFree:
         end = self._end or "freed by atoll.free() of its part, or its job was finalized"
         return atoll.UseAfterFree(
-            f"the distributed array of shape {self._shape} and dtype {self.dtype}{made} was {end}; make another one."
+            f"the distributed array of shape {self._shape} and dtype {self.dtype}{self.made()} was {end}; make another one."
         )
 
     def view(self, pe: int) -> Array | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import atoll
 
 from . import _libraries
+from ._compared import are_compared, compared, is_within_call
 from ._teams import _current
 from ._teams._exchange import from_root, gathered
 
@@ -58,6 +59,25 @@ class before_barrier(together):
             error = error or failed
         if _current.barrier_with(error is not None):
             super()._raise_together(error)
+
+
+def in_place(name: str, arguments: Any, keywords: Mapping[str, Any], function: Callable[[], T]) -> T:
+    """Return the result of a function that writes each PE's part of an array of the call. Collective over its team.
+
+    It begins once all PEs are here, so that none still reads what it overwrites. It ends when all have written, so that
+    a read of any element finds the new one. If the function fails on one PE, every PE raises.
+    """
+    is_nested = is_within_call()
+
+    def between_meetings() -> T:
+        if _current.n_pes() == 1:
+            return function()
+        if is_nested or not are_compared():  # else the comparison was a meeting
+            _current.barrier()
+        with before_barrier():
+            return function()
+
+    return compared(name, arguments, keywords, between_meetings)
 
 
 def on_first(call: str, function: Callable[[], T]) -> T:

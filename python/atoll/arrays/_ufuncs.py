@@ -24,7 +24,7 @@ from ._layout import Layout, layout
 from ._libraries import _numpy_warnings
 from ._settings import MIXED_KINDS, mixed
 from ._teams import _current
-from ._together import before_barrier
+from ._together import before_barrier, in_place
 
 if TYPE_CHECKING:
     from ._array import DistArray
@@ -42,14 +42,16 @@ _REDUCTIONS = {
 
 
 def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Compute `ufunc(*inputs)`; see `DistArray.__array_ufunc__`. Collective without `out`."""
+    """Compute `ufunc(*inputs)`; see `DistArray.__array_ufunc__`. Collective, but for `out` on GPUs."""
     name = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
-    if "out" in keywords:  # no PE waits for another
-        operands = (*inputs, *keywords["out"])
-        its = library_of(name, operands, {})
+    if "out" not in keywords:
+        return compared(name, inputs, keywords, lambda: _apply(ufunc, method, inputs, keywords))
+    operands = (*inputs, *keywords["out"])
+    its = library_of(name, operands, {})
+    if its.on_gpu:  # the GPU computes later, and no PE waits for another
         with _current.over(team_of(name, operands, {}, None), its, name), _numpy_warnings.named(name):
             return _apply(ufunc, method, inputs, keywords)
-    return compared(name, inputs, keywords, lambda: _apply(ufunc, method, inputs, keywords))
+    return in_place(name, inputs, dict(keywords), lambda: _apply(ufunc, method, inputs, keywords))
 
 
 def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -292,7 +294,8 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
         return function(*(x.dtype if isinstance(x, DistArray) else x for x in arguments), **keywords)
     name = f"numpy.{function.__name__}"
     if function in _ELEMENTWISE and (function is not np.where or len(arguments) == 3):
-        return compared(name, arguments, keywords, lambda: _by_part(function, arguments, keywords))
+        meet = in_place if keywords.get("out") is not None else compared
+        return meet(name, arguments, keywords, lambda: _by_part(function, arguments, keywords))
     ours = _ours(function, arguments)
     if ours is not None:
         required, named = _by_name(function, ours, arguments, keywords)

@@ -153,7 +153,7 @@ def a_sum_frees_what_was_dropped(rng: random.Random) -> None:
     assert used() >= before + 5 * (1 << 19)
     last = kept.pop()
     kept.clear()
-    a += 1  # no PE waits for another
+    a.local[...] += 1  # no PE waits for another
     assert used() >= before + 5 * (1 << 19)
     assert a.sum() == n * (1 << 16)
     assert used() < before + 2 * (1 << 19)
