@@ -68,9 +68,9 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
     _refuse_other_options(ufunc, method, keywords)
     outs = keywords.pop("out", None)
     if not all(isinstance(out, DistArray) for out in outs or ()):
-        raise TypeError(f"numpy.{ufunc.__name__}: out= must be a distributed array, as the operands are.")
+        raise _not_distributed_out(ufunc.__name__)
     given = [x for x in (*(outs or ()), *inputs) if isinstance(x, DistArray)]
-    its = _common_layout(ufunc.__name__, given)
+    its = _common_layout(ufunc.__name__, given, others=_plain_shapes(inputs))
     _meet(given, its, outs)
     where = library_of(f"numpy.{ufunc.__name__}", (*inputs, *(outs or ())), {})
     locals_ = [part_of(x, its, where) for x in inputs]
@@ -166,8 +166,28 @@ def mixed_operands(what: str) -> Iterator[None]:
         mixed.reset(token)
 
 
-def _common_layout(name: str, arrays: list[DistArray], strict: bool = False) -> Layout:
-    """Return the layout of a result: of the first array that has its shape, else blocks.
+def _not_distributed_out(name: str) -> TypeError:
+    return TypeError(
+        f"numpy.{name}: out= must be a distributed array, as the operands are. If w is NumPy's and x distributed, then "
+        "w -= x is such a call; write w = w - x, which makes a distributed w, or w -= x.to_numpy()."
+    )
+
+
+def _plain_shapes(values: Sequence[Any]) -> list[tuple[int, ...]]:
+    """Return the shapes of operands that have axes and are not distributed."""
+    from ._array import DistArray
+
+    return [
+        np.shape(x) if isinstance(x, (list, tuple)) else tuple(x.shape)
+        for x in values
+        if isinstance(x, (list, tuple)) or (hasattr(x, "shape") and not isinstance(x, DistArray))
+    ]
+
+
+def _common_layout(
+    name: str, arrays: list[DistArray], strict: bool = False, others: Sequence[tuple[int, ...]] = ()
+) -> Layout:
+    """Return the layout of a result: of the first array that has its shape, else blocks. `others` are NumPy's shapes.
 
     Raises
     ------
@@ -184,6 +204,8 @@ def _common_layout(name: str, arrays: list[DistArray], strict: bool = False) -> 
         raise atoll.ShapeMismatch(
             f"numpy.{name}: distributed arrays of shapes {shapes}; they must be equal{'' if strict else ' or broadcast'}."
         )
+    with contextlib.suppress(ValueError):  # part_of names the one that does not broadcast
+        shape = np.broadcast_shapes(shape, *others) if others else shape
     full = [each for each in arrays if each.shape == shape]
     if not full:
         return layout(shape, _current.n_pes())
@@ -249,7 +271,7 @@ def part_of(value: Any, its: Layout, where: _libraries.Library = _libraries.HOST
     missing = len(its.shape) - len(shape)
     if missing < 0 or any(n not in (1, whole) for n, whole in zip(shape, its.shape[missing:], strict=True)):
         raise atoll.ShapeMismatch(
-            f"an array of shape {shape} does not broadcast to {its.shape}, the shape of the distributed one."
+            f"an array of shape {shape} does not broadcast to {its.shape}, the shape of the distributed arrays."
         )
     me = _current.my_pe()
     positions = its.coordinates(me)
@@ -390,9 +412,9 @@ def _by_part(function: Callable[..., Any], arguments: tuple[Any, ...], keywords:
     else:
         out = None
     if not isinstance(out, DistArray | None):
-        raise TypeError(f"numpy.{function.__name__}: out= must be a distributed array, as the operands are.")
+        raise _not_distributed_out(function.__name__)
     given = [x for x in (out, *arguments, *keywords.values()) if isinstance(x, DistArray)]
-    its = _common_layout(function.__name__, given)
+    its = _common_layout(function.__name__, given, others=_plain_shapes((*arguments, *keywords.values())))
     _meet(given, its, out)
     where = given[0]._library
     parts = [part_of(x, its, where) for x in arguments]

@@ -94,5 +94,28 @@ def errors_of_one_part_reach_all(rng: random.Random) -> None:
     refused([(lambda: a.__setitem__(a >= 0, "x"), "invalid literal")])
 
 
+@check
+def operands_of_numpy_may_have_more_axes(rng: random.Random) -> None:
+    v, whole = some_array(rng, "f8")
+    more = np.arange(3 * whole.size).reshape(3, *whole.shape) % 5
+    same(more * v, more * whole)
+    same(v - more.astype("f4"), whole - more.astype("f4"))
+    same(np.where(more > 2, v, -1.5), np.where(more > 2, whole, -1.5))
+    same(np.clip(v, more, 9), np.clip(whole, more, 9))
+    same(v[None] - np.expand_dims(v, 1), whole[None] - np.expand_dims(whole, 1))
+    x = arrays.from_array(np.linspace(0, 1, 7), dist=rng.choice(["block", "cyclic"]))
+    plain = x.to_numpy()
+    same(x[:, None] - x, plain[:, None] - plain)
+    close(np.sin(x) * np.cos(x)[:, None], np.sin(plain) * np.cos(plain)[:, None])
+    same(x + [[1.0], [2.0]], plain + [[1.0], [2.0]])
+    refused(
+        [
+            (lambda: x + np.ones(5), "(5,) does not broadcast to (7,)"),
+            (lambda: np.add(x, np.ones((2, 7)), out=x), "out= has shape (7,)"),
+            (lambda: plain.__isub__(x), "write w = w - x"),
+        ]
+    )
+
+
 if __name__ == "__main__":
     main(int(sys.argv[1]))
