@@ -193,7 +193,8 @@ class DistArray(Halos, Copies, Reductions, Operations, Scalars, Outputs, np.lib.
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         raise TypeError(
             "a distributed array does not become a NumPy array by itself, since that moves all of it to each PE. Ask for "
-            "it: a.to_numpy(), a.gather(root), a[box], or a.local for this PE's part."
+            "it: a.to_numpy(), a.gather(root), a[box], or a.local for this PE's part. To look up its elements in NumPy's x "
+            "write a.map_blocks(lambda part: x[part])."
         )
 
     # Collective operations.

@@ -36,8 +36,12 @@ class At:
     def __init__(self, array: DistArray) -> None:
         self._array = array
 
-    def __getitem__(self, key: Any) -> Chosen:
+    def __getitem__(self, key: Any) -> Any:
+        from ._functions._indexed import ChosenByAll, has_distributed
+
         _ = self._array._team  # an error if it is destroyed
+        if has_distributed(key):
+            return ChosenByAll(self._array, key)
         return Chosen(self._array, key if isinstance(key, tuple) else (key,))
 
 

@@ -12,12 +12,20 @@ import atoll
 from . import _libraries, _replicated
 from ._at import At, summand
 from ._box_copy import read_only
+from ._functions._indexed import elements, has_distributed, indices_of
 from ._functions._moves import select
 from ._layout import Box
 from ._parts import Parts, key_of
 from ._together import in_place
 from ._updates._atomic import accumulate
-from ._updates._chosen import has_arrays, has_new_axes, put_chosen, without_masks
+from ._updates._chosen import (
+    expanded,
+    has_arrays,
+    has_new_axes,
+    put_chosen,
+    with_virtual_axes,
+    without_masks,
+)
 
 if TYPE_CHECKING:
     from ._array import DistArray
@@ -34,13 +42,27 @@ class Boxes(Parts):
     def _get_item(self, key: Any) -> Any:
         if isinstance(key, str):
             self._refuse_field(key)
-        if isinstance(key, Parts):
-            return select(_array(self), _array(key))
+        if has_distributed(key):
+            return self._by_distributed(key)
         if not has_arrays(key) and has_new_axes(key):
             return self._with_new_axes(key)
-        found = self.at[without_masks(key, self.shape)].get() if has_arrays(key) else self._get(key)
+        found = self._by_arrays(key) if has_arrays(key) else self._get(key)
         # Else a[0][1] = 5 would change a copy, and be lost.
         return read_only(found) if isinstance(found, np.ndarray) else found
+
+    def _by_distributed(self, key: Any) -> Any:
+        if isinstance(key, Parts) and (key.dtype.kind not in "iu" or key.dtype == np.bool_):
+            return select(_array(self), _array(key))
+        return elements(self, indices_of(self, key))
+
+    def _by_arrays(self, key: Any) -> Any:
+        if not has_new_axes(key):
+            return self.at[without_masks(key, self.shape)].get()
+        keys, longer, is_new = with_virtual_axes(key, self.shape)
+        every = expanded(keys, longer, self._library)
+        kept = tuple(each for each, new in zip(every, is_new, strict=True) if not new)
+        shape = np.broadcast_shapes(*(np.shape(each) for each in every))
+        return self.at[kept].get().reshape(shape)
 
     def _with_new_axes(self, key: Any) -> Any:
         keys = key if isinstance(key, tuple) else (key,)
@@ -61,11 +83,13 @@ class Boxes(Parts):
         )
 
     def _set_item(self, key: Any, value: Any) -> None:
-        if isinstance(key, Parts):
+        if isinstance(key, Parts) and key.dtype.kind not in "iu":
             self._set_where(key, value)
+        elif has_distributed(key):
+            self.at[key].set(value)
         elif isinstance(key, str):
             self._refuse_field(key)
-        elif has_arrays(key):
+        elif has_arrays(key) and not has_new_axes(key):
             self.at[without_masks(key, self.shape)].set(value)
         elif has_new_axes(key):
             raise IndexError("a[key] = value: the key has None; leave it out, and give value that shape.")

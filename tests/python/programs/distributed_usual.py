@@ -117,5 +117,95 @@ def operands_of_numpy_may_have_more_axes(rng: random.Random) -> None:
     )
 
 
+@check
+def quantiles_along_several_axes(rng: random.Random) -> None:
+    a, whole = some_array(rng, rng.choice(["f8", "i8"]))
+    axes = tuple(rng.sample(range(-a.ndim, 0), rng.randint(1, a.ndim)))
+    for keepdims in (False, True):
+        close(np.median(a, axis=axes, keepdims=keepdims), np.median(whole, axis=axes, keepdims=keepdims))
+        q = [10, 75.5]
+        close(
+            np.percentile(a, q, axis=axes, keepdims=keepdims),
+            np.percentile(whole, q, axis=axes, keepdims=keepdims),
+        )
+        close(
+            np.quantile(a, 0.3, axis=axes, keepdims=keepdims),
+            np.quantile(whole, 0.3, axis=axes, keepdims=keepdims),
+        )
+    refused(
+        [
+            (lambda: np.median(a, axis=(0, 0)), "twice"),
+            (lambda: np.median(a, axis=(0, 9)), "axis"),
+            (lambda: np.percentile(a, 101), "from 0 to 100"),
+        ]
+    )
+
+
+@check
+def new_axes_beside_arrays_of_indices(rng: random.Random) -> None:
+    whole = np.arange(60.0).reshape(3, 4, 5)
+    a = arrays.from_array(whole, dist=rng.choice(["block", "cyclic"]))
+    rows, mask = np.array([[0, 2], [1, 1]]), whole[0] > 7
+    for key in (
+        np.s_[:, None, [0, 1]],
+        np.s_[None, rows],
+        np.s_[rows, None, :, [0]],
+        np.s_[rows, 1, None],
+        np.s_[..., None, [0, 4]],
+        np.s_[0, None, mask],
+        np.s_[None, whole > 9],
+        np.s_[[0, 1], ..., None],
+        np.s_[:, [1, 2], None, None, [0, 3]],
+    ):
+        equal(a[key], whole[key])
+    refused(
+        [
+            (lambda: a[None, [0], 0, 0, 0], "4 indices"),
+            (lambda: a.__setitem__(np.s_[None, [0]], 1), "has None"),
+        ]
+    )
+
+
+@check
+def indices_may_be_distributed(rng: random.Random) -> None:
+    k, whole = some_array(rng, "i8")
+    flat, plain = k.ravel(), whole.ravel()
+    same(flat[np.argsort(flat)], np.sort(plain, kind="stable"))
+    order = np.argsort(-plain, kind="stable")
+    o = np.argsort(-k.ravel().astype(float))
+    same(np.take(flat, o), plain[order])
+    same(flat.at[o].get(), plain[order])
+    if k.ndim > 1:
+        axis = rng.randrange(-k.ndim, k.ndim)
+        at = whole % whole.shape[axis]
+        same(np.take(k, k % whole.shape[axis], axis), np.take(whole, at, axis))
+    same(k[k % whole.shape[0]], whole[whole % whole.shape[0]])
+    same(k[np.nonzero(k)], whole[np.nonzero(whole)])
+    lut = np.arange(69.0).reshape(23, 3) ** 2
+    same(k.map_blocks(lambda part: lut[part, 1]), lut[whole, 1])
+    refused([(lambda: lut[k], "a.map_blocks(lambda part: x[part])")])
+    h = arrays.zeros(23, dtype=int)
+    h.at[k].add(1)
+    equal(h[...], np.bincount(plain, minlength=23))
+    flat[o] = arrays.arange(len(plain), dist="block")
+    wanted = plain.copy()
+    wanted[order] = np.arange(len(plain))
+    equal(flat[...], wanted)
+    flat[o] += 1
+    equal(flat[...], wanted + 1)
+    h.at[k].set(5)
+    same(h, np.where(np.bincount(plain, minlength=23) > 0, 5, 0))
+    refused(
+        [
+            (lambda: flat[flat * 0 + len(plain)], "out of bounds"),
+            (lambda: flat[flat * 1.0], "expected (" if k.ndim == 1 else "bool"),
+            (lambda: h.at[k].set(np.arange(3)), "takes a number"),
+            (lambda: h.at[k].add(arrays.ones(50)), "expected one shape"),
+            (lambda: k[(k,) * (k.ndim + 1)], "indices for"),
+            (lambda: k[0, k], "first axes") if k.ndim > 1 else (lambda: k[k, 0], "first axes"),
+        ]
+    )
+
+
 if __name__ == "__main__":
     main(int(sys.argv[1]))

@@ -15,7 +15,7 @@ from .._compared import collective
 from .._layout import Layout, listed, numbers_of
 from .._teams import _current
 from .._teams._exchange import gathered
-from . import _moves
+from . import _indexed, _moves
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -62,16 +62,15 @@ def take(a: DistArray, indices: Any, axis: int | None = None) -> DistArray:
     a
         The array.
     indices
-        Integers of one axis, the same on every PE; without `axis` they may have several axes.
+        Integers of one axis, the same on every PE; without `axis` they may have several axes. Or a distributed array of
+        integers, whose distribution the result has.
     axis
         The axis. None: the elements in C order.
     """
     from .._array import DistArray
 
     if isinstance(indices, DistArray):
-        raise TypeError(
-            "take: the indices are a distributed array; use a.at[indices.local].get() for this PE's."
-        )
+        return _indexed.taken(a, indices, axis)
     number = None if axis is None else a._layout.axis_number(axis)
     wanted = _checked("take", indices, a.size if number is None else a.shape[number])
     if number is None:

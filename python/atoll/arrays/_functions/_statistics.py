@@ -13,6 +13,7 @@ from .._compared import collective, require_host
 from .._layout import is_one
 from .._teams import _current
 from . import _moves, _picking, _sorting
+from ._combined import axes_of, count
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -22,11 +23,13 @@ PANEL = 1 << 21  # elements that a PE reads at a time of an array needed as a wh
 
 
 @collective()
-def quantile(a: DistArray, q: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
-    """Return quantiles along an axis, by default of all elements, by linear interpolation. Collective.
+def quantile(a: DistArray, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """Return quantiles along an axis or a tuple of them, by default of all elements, by linear interpolation. Collective.
 
     The result is a number or a NumPy array, the same on every PE. The array is sorted, which takes two parts.
     """
+    if isinstance(axis, tuple):
+        return _over_several(a, q, axis, keepdims)
     if a.dtype.kind not in "iuf":
         cure = "; take a.astype(float)" if a.dtype.kind == "b" else ""
         raise TypeError(f"quantile: elements of {a.dtype}; expected real numbers{cure}.")
@@ -62,8 +65,25 @@ def quantile(a: DistArray, q: Any, axis: int | None = None, *, keepdims: bool = 
     return np.array(found, dtype).reshape(wanted.shape + shape)[()]
 
 
-def percentile(a: DistArray, q: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+def _over_several(a: DistArray, q: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+    """Return quantiles along several axes, which become one."""
+    axes = axes_of(a, axis)
+    kept = [number for number in range(a.ndim) if number not in axes]
+    if kept:
+        lengths = [a.shape[number] for number in kept]
+        flat = _moves.reshape(_moves.transpose(a, [*kept, *axes]), [*lengths, count(a, axis)])
+        found = quantile(flat, q, -1)
+    else:
+        found = quantile(a, q)
+    shape = tuple(1 if number in axes else n for number, n in enumerate(a.shape))
+    return np.reshape(found, np.shape(q) + shape) if keepdims else found
+
+
+def percentile(a: DistArray, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return quantiles, of which `q` is from 0 to 100. Collective."""
+    wanted = np.asarray(q, np.float64)
+    if wanted.size and not (wanted.min() >= 0 and wanted.max() <= 100):
+        raise ValueError("percentile: q must be from 0 to 100.")
     return quantile(
         a,
         q / 100 if isinstance(q, (int, float, np.integer)) else np.asarray(q, np.float64) / 100,
@@ -72,9 +92,9 @@ def percentile(a: DistArray, q: Any, axis: int | None = None, *, keepdims: bool 
     )
 
 
-def median(a: DistArray, axis: int | None = None, *, keepdims: bool = False) -> Any:
-    """Return medians along an axis, by default that of all elements; NaN of no elements. Collective."""
-    if not (a.size if axis is None else a.shape[a._layout.axis_number(axis)]):
+def median(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """Return medians along an axis or several, by default that of all elements; NaN of no elements. Collective."""
+    if not count(a, axis):
         return a.mean(axis, keepdims=keepdims)
     return quantile(a.astype(np.float64) if a.dtype == np.bool_ else a, 0.5, axis, keepdims=keepdims)
 

@@ -54,6 +54,39 @@ def without_masks(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     return tuple(found)
 
 
+def with_virtual_axes(
+    key: tuple[Any, ...], shape: tuple[int, ...]
+) -> tuple[tuple[Any, ...], tuple[int, ...], list[bool]]:
+    """Return an index expression whose None are slices of axes of length 1, the shape with these, and which they are.
+
+    Raises
+    ------
+    IndexError
+        If there are more indices than axes.
+    """
+    given = [np.asarray(k) if isinstance(k, list) else k for k in key]
+    takes = [
+        0 if k is None else k.ndim if getattr(k, "dtype", None) == np.bool_ and k.ndim else 1 for k in given
+    ]
+    places = [i for i, k in enumerate(given) if k is Ellipsis]
+    if len(places) > 1:
+        raise IndexError("an index has at most one '...'.")
+    missing = len(shape) - sum(takes) + len(places)
+    if missing < 0:
+        raise IndexError(f"a[...]: {sum(takes) - len(places)} indices for an array of {len(shape)} axes.")
+    at = places[0] if places else len(given)
+    given[at : at + 1] = [slice(None)] * missing
+    takes[at : at + 1] = [1] * missing
+    longer: list[int] = []
+    is_new: list[bool] = []
+    left = list(shape)
+    for k, n in zip(given, takes, strict=True):
+        longer += [1] if k is None else left[:n]
+        is_new += [True] if k is None else [False] * n
+        del left[:n]
+    return tuple(slice(None) if k is None else k for k in given), tuple(longer), is_new
+
+
 def expanded(key: tuple[Any, ...], shape: tuple[int, ...], library: _libraries.Library) -> list[Any]:
     """Return one array of indices for each axis, which broadcast against each other; NumPy's rules order the axes.
 
