@@ -53,7 +53,7 @@ class Boxes(Parts):
     def _by_distributed(self, key: Any) -> Any:
         if isinstance(key, Parts) and (key.dtype.kind not in "iu" or key.dtype == np.bool_):
             return select(_array(self), _array(key))
-        return elements(self, indices_of(self, key))
+        return elements(_array(self), indices_of(self, key))
 
     def _by_arrays(self, key: Any) -> Any:
         if not has_new_axes(key):

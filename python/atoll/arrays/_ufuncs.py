@@ -69,6 +69,8 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
     outs = keywords.pop("out", None)
     if not all(isinstance(out, DistArray) for out in outs or ()):
         raise _not_distributed_out(ufunc.__name__)
+    for out in outs or ():
+        _require_own(out)
     given = [x for x in (*(outs or ()), *inputs) if isinstance(x, DistArray)]
     its = _common_layout(ufunc.__name__, given, others=_plain_shapes(inputs))
     _meet(given, its, outs)
@@ -164,6 +166,12 @@ def mixed_operands(what: str) -> Iterator[None]:
         yield
     finally:
         mixed.reset(token)
+
+
+def _require_own(out: Any) -> None:
+    from ._derived import require_own
+
+    require_own(out, "b += x, or out=b")
 
 
 def _not_distributed_out(name: str) -> TypeError:
@@ -295,6 +303,12 @@ _METHODS = {
 } | {np.amin: "min", np.amax: "max"}
 # Functions that work element by element.
 _ELEMENTWISE = {np.where, np.clip, np.round, np.isclose, np.nan_to_num, np.real, np.imag, np.angle}
+_PARTS = {np.real, np.imag}
+# Functions of NumPy that return views of their argument; ours return copies, which refuse writes.
+_VIEWS = {
+    *(np.transpose, np.permute_dims, np.matrix_transpose, np.linalg.matrix_transpose, np.reshape, np.ravel),
+    *(np.flip, np.flipud, np.fliplr, np.expand_dims, np.squeeze, np.moveaxis, np.swapaxes),
+}
 _ATTRIBUTES = {np.shape: "shape", np.ndim: "ndim", np.size: "size"}
 
 
@@ -307,6 +321,7 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
         If there is none. Nothing is gathered in silence.
     """
     from ._array import DistArray
+    from ._derived import derived
 
     if function in _ATTRIBUTES and len(arguments) == 1 and not keywords:
         return getattr(arguments[0], _ATTRIBUTES[function])
@@ -317,13 +332,15 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
     name = f"numpy.{function.__name__}"
     if function in _ELEMENTWISE and (function is not np.where or len(arguments) == 3):
         meet = in_place if keywords.get("out") is not None else compared
-        return meet(name, arguments, keywords, lambda: _by_part(function, arguments, keywords))
+        found = meet(name, arguments, keywords, lambda: _by_part(function, arguments, keywords))
+        return derived(arguments[0], found, f"np.{function.__name__}(a)") if function in _PARTS else found
     ours = _ours(function, arguments)
     if ours is not None:
         required, named = _by_name(function, ours, arguments, keywords)
         is_on_first = function in _METHODS or function in _LIKE
         if required and (not is_on_first or isinstance(required[0], DistArray)):
-            return compared(name, required, named, lambda: ours(*required, **named))
+            found = compared(name, required, named, lambda: ours(*required, **named))
+            return derived(required[0], found, f"np.{function.__name__}(a)") if function in _VIEWS else found
     raise TypeError(
         f"{function.__module__}.{function.__name__} does not work on distributed arrays; use a.local for this PE's part, "
         "or a.to_numpy()."
@@ -413,6 +430,7 @@ def _by_part(function: Callable[..., Any], arguments: tuple[Any, ...], keywords:
         out = None
     if not isinstance(out, DistArray | None):
         raise _not_distributed_out(function.__name__)
+    _require_own(out)
     given = [x for x in (out, *arguments, *keywords.values()) if isinstance(x, DistArray)]
     its = _common_layout(function.__name__, given, others=_plain_shapes((*arguments, *keywords.values())))
     _meet(given, its, out)

@@ -169,7 +169,7 @@ def new_axes_beside_arrays_of_indices(rng: random.Random) -> None:
 @check
 def indices_may_be_distributed(rng: random.Random) -> None:
     k, whole = some_array(rng, "i8")
-    flat, plain = k.ravel(), whole.ravel()
+    flat, plain = k.flatten(), whole.ravel()
     same(flat[np.argsort(flat)], np.sort(plain, kind="stable"))
     order = np.argsort(-plain, kind="stable")
     o = np.argsort(-k.ravel().astype(float))
@@ -203,6 +203,72 @@ def indices_may_be_distributed(rng: random.Random) -> None:
             (lambda: h.at[k].add(arrays.ones(50)), "expected one shape"),
             (lambda: k[(k,) * (k.ndim + 1)], "indices for"),
             (lambda: k[0, k], "first axes") if k.ndim > 1 else (lambda: k[k, 0], "first axes"),
+        ]
+    )
+
+
+@check
+def copies_refuse_writes_while_the_first_is_there(rng: random.Random) -> None:
+    whole = np.arange(12.0).reshape(3, 4)
+    a = arrays.from_array(whole)
+    z = a + 1j
+    one = arrays.ones((1, 5))
+    copies: list[Callable[[], Any]] = [
+        *(lambda: a.T, lambda: a.mT, lambda: a.ravel(), lambda: a.reshape(-1), lambda: a.transpose(1, 0)),
+        *(lambda: a.swapaxes(0, 1), lambda: np.flip(a), lambda: np.transpose(a), lambda: np.ravel(a)),
+        *(
+            lambda: np.reshape(a, (4, 3)),
+            lambda: np.fliplr(a),
+            lambda: np.expand_dims(a, 0),
+            lambda: np.moveaxis(a, 0, 1),
+        ),
+        *(lambda: z.real, lambda: np.imag(z), lambda: z.imag, lambda: np.squeeze(one), lambda: one.squeeze()),
+    ]
+    for make in copies:
+        b = make()
+        before = b.to_numpy()
+        refused(
+            [
+                (lambda b=b: b.__setitem__(0, 5), "NumPy's b would be a view"),
+                (lambda b=b: b.__imul__(0), "made at distributed_usual.py:"),
+                (lambda b=b: np.add(b, 1, out=b), "a copy of your own: b = "),
+                (lambda b=b: b.fill(0), "Write to that one"),
+                (lambda b=b: np.clip(b, 0, 1, out=b), "view"),
+            ]
+        )
+        same(b, before)
+        own = b.copy()
+        own += 1
+        same(own, before + 1)
+    same(a, whole)
+    z.real = 2
+    z.imag = a
+    same(z, 2 + 1j * whole)
+    refused([(lambda: setattr(a, "imag", 1), "no imaginary parts")])
+    first = arrays.from_array(whole)
+    b = first.T
+    del first
+    b *= 2  # its first array is gone
+    b[0] = [7, 7, 7]
+    assert type(b) is DistArray
+    wanted = whole.T * 2
+    wanted[0] = 7
+    same(b, wanted)
+    c = arrays.arange(12.0).reshape(3, 4)
+    c += 1
+    same(c, whole + 1)
+
+
+@check
+def two_distributions_are_refused(rng: random.Random) -> None:
+    a = arrays.arange(12.0)
+    b = arrays.zeros(12, dist="cyclic")
+    refused(
+        [
+            (lambda: a.redistribute("cyclic", like=b), "leave out dist"),
+            (lambda: a.redistribute(halo=1, like=b), "or like"),
+            (lambda: a.redistribute("cyclic", out=b), "or out"),
+            (lambda: a.redistribute(like=b, out=b), "leave out like"),
         ]
     )
 

@@ -35,7 +35,7 @@ def indices_of(a: Any, key: Any) -> list[DistArray]:
     IndexError
         If there are other indices beside them, or too many, or they are not integers of one distribution.
     """
-    given: Any = list(key) if isinstance(key, tuple) else [key]
+    given: list[Any] = list(key) if isinstance(key, tuple) else [key]
     if given and given[-1] is Ellipsis:
         del given[-1]
     if not all(isinstance(k, Parts) for k in given):
@@ -160,7 +160,7 @@ def taken(a: DistArray, indices: DistArray, axis: int | None) -> DistArray:
     number = axis + a.ndim if axis < 0 else axis
     if not 0 <= number < a.ndim:
         raise IndexError(f"take: axis {axis} of an array of {a.ndim} axes.")
-    first = np.moveaxis(a, number, 0) if number else a
+    first = _moves.transpose(a, [number, *range(number), *range(number + 1, a.ndim)]) if number else a
     found = elements(first, indices_of(first, indices))
     if not number:
         return found

@@ -11,6 +11,7 @@ import atoll
 
 from .._compared import collective, require_host
 from .._layout import is_one
+from .._parts import Parts
 from .._teams import _current
 from . import _moves, _picking, _sorting
 from ._combined import axes_of, count
@@ -109,7 +110,7 @@ def average(a: DistArray, axis: Any = None, weights: Any = None, *, keepdims: bo
                 f"average: weights of shape {np.shape(weights)} for an array of {a.shape}; expected the same, or one axis."
             )
         weights = np.asarray(weights).reshape([-1 if i == axis % a.ndim else 1 for i in range(a.ndim)])
-    its = weights if type(weights) is type(a) else np.broadcast_to(np.asarray(weights), a.shape)
+    its = weights if isinstance(weights, Parts) else np.broadcast_to(np.asarray(weights), a.shape)
     divisor = its.sum(axis=axis, keepdims=keepdims)
     if np.any(divisor == 0):
         raise ZeroDivisionError("average: the weights sum to zero.")
@@ -265,7 +266,7 @@ def _weights(name: str, a: DistArray, weights: Any) -> Array:
         raise atoll.ShapeMismatch(
             f"{name}: weights of shape {np.shape(weights)} for {a.shape}; they must be equal."
         )
-    if type(weights) is type(a):
+    if isinstance(weights, Parts):
         _common_layout(name, [a, weights])
     return np.asarray(part_of(weights, a._layout)).reshape(-1)
 

@@ -61,6 +61,13 @@ class Copies(Boxes):
         """
         from .._array import DistArray
 
+        if (like is not None or out is not None) and (dist != "block" or grid is not None or halo != 0):
+            name = "out" if out is not None else "like"
+            raise TypeError(
+                f"redistribute({name}=b): b gives the distribution; leave out dist, grid and halo, or {name}."
+            )
+        if like is not None and out is not None:
+            raise TypeError("redistribute(like=b, out=c): out has a distribution of its own; leave out like.")
         if out is not None:
             return self._redistributed_into(out)
         if like is not None and not isinstance(like, DistArray):

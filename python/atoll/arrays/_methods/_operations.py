@@ -11,6 +11,7 @@ from .._compared import collective
 from .._functions import _moves, _products, _scans, _sorting
 from .._layout import is_one
 from .._teams import _current
+from .._together import in_place
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -22,12 +23,12 @@ class Operations:
     @property
     def T(self) -> DistArray:
         """The array with its axes reversed, a new array. Collective."""
-        return _moves.transpose(_this(self))
+        return _copied(self, _moves.transpose(_this(self)), "a.T")
 
     @property
     def mT(self) -> DistArray:
         """The array with its last two axes exchanged, a new array. Collective."""
-        return _moves.matrix_transpose(_this(self))
+        return _copied(self, _moves.matrix_transpose(_this(self)), "a.mT")
 
     def transpose(self, *axes: Any) -> DistArray:
         """Return the array with its axes in another order, a new array. Collective.
@@ -48,7 +49,7 @@ class Operations:
             If they are no permutation of the axes.
         """
         given = axes[0] if len(axes) == 1 and not is_one(axes[0]) else axes or None
-        return _moves.transpose(_this(self), given)
+        return _copied(self, _moves.transpose(_this(self), given), "a.transpose()")
 
     def reshape(self, *shape: Any, **distribution: Any) -> DistArray:
         """Return the elements in C order in another shape, a new array. Collective.
@@ -72,7 +73,8 @@ class Operations:
             If there is another keyword: elements are in C order.
         """
         _moves.require_keywords("a.reshape", distribution, "in C order")
-        return _moves.reshape(_this(self), shape[0] if len(shape) == 1 else shape, **distribution)
+        wanted = shape[0] if len(shape) == 1 else shape
+        return _copied(self, _moves.reshape(_this(self), wanted, **distribution), "a.reshape()")
 
     def ravel(self) -> DistArray:
         """Return the elements in C order as blocks of one axis, a new array. Collective.
@@ -82,7 +84,7 @@ class Operations:
         DistArray
             One axis in blocks, never a view.
         """
-        return _moves.reshape(_this(self), -1)
+        return _copied(self, _moves.reshape(_this(self), -1), "a.ravel()")
 
     def flatten(self) -> DistArray:
         """Return the elements in C order as blocks of one axis, a new array. Collective.
@@ -167,7 +169,7 @@ class Operations:
         order = list(range(this.ndim))
         first, second = this._layout.axis_number(axis1), this._layout.axis_number(axis2)
         order[first], order[second] = second, first
-        return _moves.transpose(this, order)
+        return _copied(self, _moves.transpose(this, order), "a.swapaxes()")
 
     def squeeze(self, axis: int | tuple[int, ...] | None = None) -> Any:
         """Return the array without axes of length 1, a new array. Collective.
@@ -195,7 +197,7 @@ class Operations:
         if axis is not None and any(this.shape[number] != 1 for number in axes):
             raise ValueError(f"a.squeeze(axis={axis!r}): the shape is {this.shape}; such axes have length 1.")
         left = [n for number, n in enumerate(this.shape) if n != 1 or number not in axes]
-        return _moves.reshape(this, left) if left else _moves.only_element(this)
+        return _copied(self, _moves.reshape(this, left), "a.squeeze()") if left else _moves.only_element(this)
 
     @collective(on_gpus=True, on_copies=True)
     def sort(self, axis: int = -1, kind: str | None = None) -> None:
@@ -216,6 +218,7 @@ class Operations:
             If the elements are no numbers.
         """
         this = _this(self)
+        _require_own(this, "b.sort()")
         ordered = _sorting.sort(this, axis)
         if this._layout.has_copies:
             ordered.redistribute(out=this)
@@ -263,19 +266,30 @@ class Operations:
         """
         from .._ufuncs import fill
 
+        _require_own(self, "b.fill(x)")
         _current.barrier()
         fill(_this(self), value)
         _current.barrier()
 
     @property
     def real(self) -> DistArray:
-        """The real parts, a new array. Collective."""
+        """The real parts, a new array; `a.real = x` writes them. Collective."""
         return cast("DistArray", np.real(cast(Any, self)))
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        _write_parts(_this(self), "real", value)
 
     @property
     def imag(self) -> DistArray:
-        """The imaginary parts, a new array. Collective."""
+        """The imaginary parts, a new array; `a.imag = x` writes them. Collective."""
         return cast("DistArray", np.imag(cast(Any, self)))
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if _this(self).dtype.kind != "c":
+            raise TypeError(f"a.imag = x: elements of {_this(self).dtype} have no imaginary parts.")
+        _write_parts(_this(self), "imag", value)
 
     def cumsum(self, axis: int | None = None, dtype: Any = None) -> DistArray:
         """Return the cumulative sums along an axis; without one those in C order. Collective.
@@ -354,3 +368,27 @@ class Operations:
 
 def _this(array: Operations) -> DistArray:
     return cast("DistArray", array)
+
+
+def _copied(source: Any, made: DistArray, by: str) -> DistArray:
+    from .._derived import derived
+
+    return derived(source, made, by)
+
+
+def _require_own(array: Any, call: str) -> None:
+    from .._derived import require_own
+
+    require_own(array, call)
+
+
+def _write_parts(a: DistArray, name: str, value: Any) -> None:
+    """Write the real or imaginary parts of all elements. Collective."""
+    from .._ufuncs import part_of
+
+    _require_own(a, f"b.{name} = x")
+
+    def write() -> None:
+        getattr(a.local, name)[...] = part_of(value, a._layout, a._library)
+
+    in_place(f"a.{name} = x", (a, value), {}, write)
