@@ -120,6 +120,10 @@ def compared(
                 _dropped.free()
             with _numpy_warnings.named(name):
                 return function()
+        except atoll.PeDied as error:
+            if hasattr(error, "add_note"):  # Python 3.11
+                error.add_note(f"This PE was in {name}() of distributed arrays, which all PEs call.")
+            raise
         finally:
             _thread.is_inside = False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import numbers
 import operator
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,8 @@ from ._teams import _current
 
 Width = tuple[int, int]
 Dist = str | Sequence[int] | Sequence[str | Sequence[int]]
+
+DISTRIBUTIONS = "'block', 'cyclic', 'cyclic(SIZE)', 'whole', 'replicated', or a list of bounds"
 
 
 @dataclass(slots=True)
@@ -297,14 +300,27 @@ def layout(
         raise ValueError(f"shape {lengths} has a negative length.")
     if not lengths:
         raise ValueError("a distributed array has at least one axis; for one number use atoll.zeros(1).")
+    if not isinstance(dist, Iterable):
+        raise TypeError(f"dist is {dist!r}; expected {DISTRIBUTIONS}, or one of these for each axis.")
     kinds = [dist] * len(lengths) if isinstance(dist, str) else list(dist)
-    if len(lengths) == 1 and kinds and is_one(kinds[0]):
+    if len(lengths) == 1 and kinds and isinstance(kinds[0], numbers.Number):
         kinds = [kinds]  # bounds of the only axis
+    for kind in kinds:
+        if not isinstance(kind, str):
+            _require_bounds(kind)
     if len(kinds) != len(lengths):
         raise ValueError(f"dist has {len(kinds)} entries for {len(lengths)} axes.")
     parts = _grid_of(lengths, n_pes, grid, kinds)
     axes = tuple(_axis_of(n, p, kind) for n, p, kind in zip(lengths, parts, kinds, strict=True))
     return Layout(axes, _halo_of(halo, axes))
+
+
+def _require_bounds(kind: Any) -> None:
+    if not isinstance(kind, Iterable):
+        raise TypeError(f"dist has {kind!r} for an axis; expected {DISTRIBUTIONS}.")
+    for bound in kind:
+        if not is_one(bound):
+            raise TypeError(f"dist: the bounds {kind!r} have {bound!r}; bounds are integers.")
 
 
 def is_one(given: Any) -> bool:
@@ -319,6 +335,9 @@ def listed(given: Any) -> list[Any]:
 
 def numbers_of(given: int | Iterable[int]) -> tuple[int, ...]:
     """Return a number for each axis, of one number for the only axis or of several."""
+    for n in listed(given):
+        if not is_one(n):
+            raise TypeError(f"a shape or a grid has {n!r}; expected integers.")
     return tuple(map(operator.index, listed(given)))
 
 
@@ -391,14 +410,13 @@ def _axis_of(length: int, parts: int, kind: Any) -> Axis:
     if kind == "replicated":
         return _axis.replicated(length, parts)
     if match:
-        return _axis.cyclic(length, parts, int(match[1] or 1))
-    raise ValueError(
-        f"dist {kind!r} is not one of 'block', 'cyclic', 'cyclic(SIZE)', 'whole', 'replicated', or a list of bounds."
-    )
+        # No index beyond the axis is computed with: a longer block is all of it.
+        return _axis.cyclic(length, parts, min(int(match[1] or 1), max(length, 1 << 31)))
+    raise ValueError(f"dist {kind!r} is not one of {DISTRIBUTIONS}.")
 
 
 def _halo_of(halo: int | Sequence[int | Width], axes: tuple[Axis, ...]) -> tuple[Width, ...]:
-    if isinstance(halo, (float, np.floating)):
+    if halo is None or isinstance(halo, (float, np.floating)):
         raise TypeError(f"halo is {halo}; expected an integer, or a width or a pair for each axis.")
     given = [halo] * len(axes) if is_one(halo) else listed(halo)
     if len(axes) == 1 and len(given) == 2:
@@ -407,7 +425,12 @@ def _halo_of(halo: int | Sequence[int | Width], axes: tuple[Axis, ...]) -> tuple
         raise ValueError(f"halo has {len(given)} entries for {len(axes)} axes.")
     widths = []
     for number, (width, axis) in enumerate(zip(given, axes, strict=True)):
-        low, high = map(operator.index, (width, width) if is_one(width) else width)
+        pair = (width, width) if is_one(width) else width
+        if not isinstance(pair, Iterable) or len(list(pair)) != 2 or not all(map(is_one, pair)):
+            raise ValueError(
+                f"axis {number}: the halo is {width!r}; expected an integer, or a pair (before, after)."
+            )
+        low, high = map(operator.index, pair)
         if low < 0 or high < 0:
             raise ValueError(f"axis {number}: the halo {width} is negative.")
         if (low or high) and (axis.has_copies or not axis.is_contiguous):

@@ -222,7 +222,7 @@ def _common_layout(
         if (strict or mixed.get() == "refuse") and not first._layout.same_distribution(other._layout):
             raise atoll.ShapeMismatch(
                 f"numpy.{name}: {first!r} and {other!r} are distributed in different ways; redistribute one: "
-                "b.redistribute(like=a)."
+                "b.redistribute(like=a), or all within `with arrays.mixed_operands('redistribute'):`."
             )
     return first._layout
 

@@ -273,5 +273,28 @@ def two_distributions_are_refused(rng: random.Random) -> None:
     )
 
 
+@check
+def errors_name_what_is_expected(rng: random.Random) -> None:
+    n = atoll.n_pes()
+    refused(
+        [
+            (lambda: arrays.zeros(6, dist=5), "dist is 5; expected 'block'"),
+            (lambda: arrays.zeros(6, dist=None), "dist is None; expected 'block'"),
+            (lambda: arrays.zeros((6, 6), dist=["block", None]), "dist has None for an axis"),
+            (lambda: arrays.zeros(6 * n, dist=[0.5 + 6 * i for i in range(n + 1)]), "bounds are integers"),
+            (lambda: arrays.zeros(6, grid=1.5), "1.5; expected integers"),
+            (lambda: arrays.zeros((6, 6), halo=[(1, 1, 1), 0]), "expected an integer, or a pair"),
+            (lambda: arrays.zeros((6, 6), halo=None), "halo is None"),
+            (lambda: arrays.save_zarr("never", arrays.zeros((6, 6)), (0, 3)), "chunks are (0, 3)"),
+        ]
+    )
+    a = arrays.zeros(6, dist=f"cyclic({10**30})")
+    a += 1
+    assert a.sum() == 6 and len(a.local) == (6 if atoll.my_pe() == 0 else 0)
+    b, c = arrays.zeros((6, 4), grid=(n, 1)), arrays.zeros((6, 4), grid=(1, n))
+    if n > 1:
+        refused([(lambda: b + c, "with arrays.mixed_operands('redistribute')")])
+
+
 if __name__ == "__main__":
     main(int(sys.argv[1]))

@@ -43,9 +43,15 @@ def chosen(device: Any, xp: Any, call: str) -> Library:
     kind, _, number = str(device).partition(":") if on_gpu else ("cpu", "", "")
     found = next((each for each in others if (each.name, each.device) == (name, kind)), None)
     if found is None:
-        if on_gpu:
-            check_library(name)
-        found = _make(name, kind)
+        try:
+            if on_gpu:
+                check_library(name)
+            found = _make(name, kind)
+        except ModuleNotFoundError as error:
+            other = ', or pass xp="torch" for PyTorch' if name == "cupy" else ""
+            raise atoll.Unsupported(
+                f"{call}(device={device!r}): {name} is not installed ({error}). Install it{other}, or leave out device."
+            ) from None
         others.append(found)
     if number:
         found.require_number(number, call)

@@ -117,6 +117,10 @@ def save_zarr(path: str | Path, array: DistArray, chunks: Sequence[int] | None =
         may then have a part of the array.
     """
     expect_array("save_zarr(): the array", array)
+    if chunks is not None and (len(chunks) != array.ndim or min(chunks) < 1):
+        raise ValueError(
+            f"save_zarr(): chunks are {chunks!r}; expected a length from 1 on for each of {array.ndim} axes."
+        )
     call = f"save_zarr({str(path)!r})"
     _current.barrier()
     with together(call):
