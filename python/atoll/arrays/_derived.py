@@ -21,14 +21,14 @@ class Derived(DistArray):
         self[key] = value  # by the class of an ordinary array now
 
     def _require_own(self, call: str) -> None:
-        source = self._source and self._source()
+        source = None if self._source is None else self._source()
         if source is not None and source._memory.exists:
             raise ValueError(
                 f"{call}: b is a copy, made by {self._by}, and NumPy's b would be a view. So the change would not reach the "
                 f"array of shape {source.shape}{source._memory.made()}. Write to that one, or take a copy of your own: "
                 f"b = {self._by}.copy()."
             )
-        self.__class__ = DistArray
+        self.__class__ = DistArray  # type: ignore[assignment]
 
 
 Derived.__name__ = Derived.__qualname__ = DistArray.__name__

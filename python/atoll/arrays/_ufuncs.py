@@ -17,6 +17,7 @@ import atoll
 from . import _libraries
 from ._compared import compared, library_of, team_of
 from ._functions._contractions import vecdot
+from ._functions._elements import reduced
 from ._functions._products import matmul
 from ._functions._scans import accumulate
 from ._functions._table import function_of
@@ -334,6 +335,14 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
         meet = in_place if keywords.get("out") is not None else compared
         found = meet(name, arguments, keywords, lambda: _by_part(function, arguments, keywords))
         return derived(arguments[0], found, f"np.{function.__name__}(a)") if function in _PARTS else found
+    if (
+        function in _METHODS
+        and not {"where", "initial"}.isdisjoint(keywords)
+        and isinstance(arguments[0], DistArray)
+    ):
+        a, *more = arguments
+        how = _METHODS[function]
+        return compared(name, arguments, keywords, lambda: reduced(how, a, more, keywords))
     ours = _ours(function, arguments)
     if ours is not None:
         required, named = _by_name(function, ours, arguments, keywords)
@@ -405,6 +414,8 @@ def _by_name(
         default = its.parameters[name].default
         if its.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
             named.update(value)
+        elif its.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+            required.extend(value)
         elif default is inspect.Parameter.empty:
             required.append(value)
         elif value is not default and (type(value) is not type(default) or value != default):

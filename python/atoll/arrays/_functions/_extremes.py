@@ -23,6 +23,8 @@ def extreme(array: DistArray, axis: Axes, keepdims: bool, which: str) -> Any:
     axes = axes_of(array, axis)
     require_elements(array, axes, which)
     kind = array.dtype.kind
+    if kind in "mM":
+        return _time(array, axis, keepdims, which)
     require_order(array, which)
     ufunc, reduce = (np.minimum, atoll.min_reduce) if which == "min" else (np.maximum, atoll.max_reduce)
     its = array._library
@@ -40,6 +42,16 @@ def extreme(array: DistArray, axis: Axes, keepdims: bool, which: str) -> Any:
     missing = its.reduced(np.logical_or, local != local, axes).view(np.uint8)
     missing = combine(array, missing, axis, keepdims, atoll.max_reduce, 0)
     return np.where(missing, np.asarray(np.nan, array.dtype), result)[()]
+
+
+def _time(array: DistArray, axis: Axes, keepdims: bool, which: str) -> Any:
+    """Return the first or the last time; NaT, the least number, if there is one."""
+    numbers = array.astype(np.int64)
+    found = extreme(numbers, axis, keepdims, "min")
+    if which == "max":
+        missing = np.iinfo(np.int64).min
+        found = np.where(found == missing, missing, extreme(numbers, axis, keepdims, "max"))
+    return np.asarray(found).astype(array.dtype)[()]
 
 
 def _bound(dtype: np.dtype[Any], which: str) -> Any:

@@ -191,13 +191,17 @@ def _rearranged(a: DistArray, targets: Callable[[int, Range], Iterator[tuple[sli
 def concatenate(given: Sequence[DistArray], axis: int | None = 0) -> DistArray:
     """Return arrays joined along an axis, as blocks on the default grid. Collective; each PE puts what it has.
 
+    Some may be NumPy's, the same on every PE.
+
     With axis None they are joined in C order, as by NumPy.
     """
     from .._array import DistArray
+    from ._matrices import distributed
 
-    first = given[0] if given else None
-    if first is None or not all(isinstance(each, DistArray) for each in given):
+    if not any(isinstance(each, DistArray) for each in given):
         raise TypeError("concatenate: expected one or more distributed arrays.")
+    given = distributed(given)
+    first = given[0]
     if axis is None:
         return concatenate([reshape(each, -1) for each in given])
     number = first._layout.axis_number(axis)

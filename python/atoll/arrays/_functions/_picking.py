@@ -230,21 +230,27 @@ def moveaxis(a: DistArray, source: int | Sequence[int], destination: int | Seque
 @collective()
 def stack(arrays: Sequence[DistArray], axis: int = 0) -> DistArray:
     """Return arrays of one shape joined along a new axis, as blocks on the default grid. Collective."""
+    from ._matrices import distributed
+
     if any(np.shape(each) != np.shape(arrays[0]) for each in arrays):
         raise atoll.ShapeMismatch(f"stack: shapes {[np.shape(each) for each in arrays]}; they must be equal.")
-    return _moves.concatenate([expand_dims(each, axis) for each in arrays], axis)
+    return _moves.concatenate([expand_dims(each, axis) for each in distributed(arrays)], axis)
 
 
 @collective()
 def vstack(tup: Sequence[DistArray]) -> DistArray:
     """Return arrays joined along their first axis; vectors become rows. Collective."""
-    return _moves.concatenate([expand_dims(each, 0) if each.ndim == 1 else each for each in tup], 0)
+    from ._matrices import distributed
+
+    return _moves.concatenate(
+        [expand_dims(each, 0) if each.ndim == 1 else each for each in distributed(tup)], 0
+    )
 
 
 @collective()
 def hstack(tup: Sequence[DistArray]) -> DistArray:
     """Return arrays joined along their second axis, vectors along their only one. Collective."""
-    return _moves.concatenate(tup, 0 if tup[0].ndim == 1 else 1)
+    return _moves.concatenate(tup, 0 if np.ndim(tup[0]) == 1 else 1)
 
 
 @collective()

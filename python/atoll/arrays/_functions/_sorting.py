@@ -35,6 +35,9 @@ def sort(a: DistArray, axis: int | None = -1) -> DistArray:
 
     if axis is None:
         return sort(reshape(a, -1), 0)
+    if a.dtype.kind in "mM":
+        times: DistArray = (sort(_numbers_of_times(a), axis) + 1).astype(a.dtype)
+        return times
     number = a._layout.axis_number(axis)
     its = _require_order("sort", a)
     if a.ndim > 1 or a._layout.axes[0].parts == 1:
@@ -44,6 +47,12 @@ def sort(a: DistArray, axis: int | None = -1) -> DistArray:
     made = dealt([values], _cuts(values, splitters))[0]
     its.merge(made.local, _current.n_pes())
     return DistArray._moved(made._layout, made.local, a._layout.without_halo())
+
+
+def _numbers_of_times(a: DistArray) -> DistArray:
+    """Return times as numbers of their order. NaT, the least one, becomes the largest, since NumPy sorts it last."""
+    found: DistArray = a.astype(np.int64) - 1
+    return found
 
 
 @collective(on_gpus=True)
@@ -56,6 +65,8 @@ def argsort(a: DistArray, axis: int | None = -1) -> DistArray:
 
     if axis is None:
         return argsort(reshape(a, -1), 0)
+    if a.dtype.kind in "mM":
+        return argsort(_numbers_of_times(a), axis)
     number = a._layout.axis_number(axis)
     its = _require_order("argsort", a)
     if a.ndim > 1 or a._layout.axes[0].parts == 1:

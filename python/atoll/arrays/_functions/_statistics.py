@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 PANEL = 1 << 21  # elements that a PE reads at a time of an array needed as a whole
+CHUNK = 1 << 18  # elements that are looked up at a time
 
 
 @collective()
 def quantile(a: DistArray, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return quantiles along an axis or a tuple of them, by default of all elements, by linear interpolation. Collective.
 
-    The result is a number or a NumPy array, the same on every PE. The array is sorted, which takes two parts.
+    The result is a number or a NumPy array, the same on every PE. The array is sorted, as a copy of float64 or its own kind.
     """
     if isinstance(axis, tuple):
         return _over_several(a, q, axis, keepdims)
@@ -110,7 +111,7 @@ def average(a: DistArray, axis: Any = None, weights: Any = None, *, keepdims: bo
                 f"average: weights of shape {np.shape(weights)} for an array of {a.shape}; expected the same, or one axis."
             )
         weights = np.asarray(weights).reshape([-1 if i == axis % a.ndim else 1 for i in range(a.ndim)])
-    its = weights if isinstance(weights, Parts) else np.broadcast_to(np.asarray(weights), a.shape)
+    its: Any = weights if isinstance(weights, Parts) else np.broadcast_to(np.asarray(weights), a.shape)
     divisor = its.sum(axis=axis, keepdims=keepdims)
     if np.any(divisor == 0):
         raise ZeroDivisionError("average: the weights sum to zero.")
@@ -188,9 +189,16 @@ def isin(element: Any, test_elements: Any, *, invert: bool = False) -> DistArray
             "isin: the elements are no distributed array, only the test elements; use np.isin(x, b.to_numpy())."
         )
     its = _sorting.unique(test_elements) if isinstance(test_elements, DistArray) else np.ravel(test_elements)
-    found = np.zeros(element.local.shape, bool)
+    found = np.zeros(element.local.size, bool)
+    values = element.local.reshape(-1)
     for panel in _panels(its):
-        found |= np.isin(element.local, panel)
+        ordered = np.sort(np.asarray(panel))
+        # Not numpy.isin, which takes a dozen temporary arrays of the length of both.
+        for start in range(0, values.size, CHUNK) if ordered.size else ():
+            some = values[start : start + CHUNK]
+            near = np.minimum(np.searchsorted(ordered, some), ordered.size - 1)
+            found[start : start + CHUNK] |= ordered[near] == some
+    found = found.reshape(element.local.shape)
     _current.barrier()
     return DistArray._from_part(element._layout.without_halo(), found ^ invert)
 
@@ -267,7 +275,7 @@ def _weights(name: str, a: DistArray, weights: Any) -> Array:
             f"{name}: weights of shape {np.shape(weights)} for {a.shape}; they must be equal."
         )
     if isinstance(weights, Parts):
-        _common_layout(name, [a, weights])
+        _common_layout(name, [a, cast("DistArray", weights)])
     return np.asarray(part_of(weights, a._layout)).reshape(-1)
 
 

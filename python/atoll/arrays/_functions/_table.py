@@ -11,7 +11,7 @@ import atoll
 
 from .. import _replicated
 from .._teams import _current
-from . import _contractions, _moves, _picking, _products, _scans, _sorting, _statistics
+from . import _contractions, _elements, _matrices, _moves, _picking, _products, _scans, _sorting, _statistics
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -143,6 +143,23 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.array_equal: _array_equal,
     np.ptp: _ptp,
     np.astype: _astype,
+    np.around: lambda a, decimals=0: a.round(decimals),
+    np.linalg.trace: _matrices.trace,
+    np.linalg.diagonal: _matrices.diagonal,
+    **{
+        getattr(np, name): getattr(_matrices, name)
+        for name in (
+            *("swapaxes", "diagonal", "trace", "diag", "tril", "triu", "inner", "cov", "corrcoef", "split"),
+            *("array_split", "column_stack", "dstack", "append", "gradient"),
+        )
+    },
+    **{
+        getattr(np, name): getattr(_elements, name)
+        for name in (
+            *("fix", "isreal", "iscomplex", "sinc", "digitize", "interp", "select", "flatnonzero", "extract"),
+            *("nancumsum", "nancumprod", "nanvar", "nanstd", "nanargmin", "nanargmax", "trapezoid"),
+        )
+    },
     **{
         getattr(np, name): getattr(_picking, name)
         for name in (

@@ -355,6 +355,45 @@ class Operations:
             return np.square(cast(Any, self))
         return NDArrayOperatorsMixin.__pow__(cast(Any, self), exponent)
 
+    def take(self, indices: Any, axis: int | None = None) -> DistArray:
+        """Return the elements at some indices along an axis; without one, of the flat array. Collective.
+
+        Parameters
+        ----------
+        indices
+            Integers, the same on every PE, or a distributed array of them.
+        axis
+            The axis. None: the elements in C order.
+
+        Returns
+        -------
+        DistArray
+            In blocks, or in the distribution of the indices.
+
+        Raises
+        ------
+        IndexError
+            If an index is out of range.
+        """
+        return cast("DistArray", np.take(cast(Any, _this(self)), indices, axis))
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> DistArray:
+        """Return an array in which each element is repeated along an axis; without one, flat. Collective.
+
+        Parameters
+        ----------
+        repeats
+            How often: a number, or one for each index.
+        axis
+            The axis. None: the elements in C order.
+
+        Returns
+        -------
+        DistArray
+            In blocks.
+        """
+        return cast("DistArray", np.repeat(cast(Any, _this(self)), repeats, axis))
+
     def nonzero(self) -> tuple[DistArray, ...]:
         """Return the indices of elements that are not zero, in C order, an array for each axis. Collective.
 

@@ -1,0 +1,214 @@
+"""Functions of each element, and reductions without NaN, under a mask or with a start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._compared import collective
+from .._together import before_barrier
+from . import _moves, _statistics
+
+if TYPE_CHECKING:
+    from .._array import DistArray
+
+Array = np.ndarray[Any, Any]
+
+
+def _of_part(x: DistArray, function: Callable[[Array], Any]) -> DistArray:
+    with before_barrier():
+        part = np.asarray(function(x.local))
+    return type(x)._from_part(x._layout, part)
+
+
+@collective()
+def fix(x: DistArray, /) -> DistArray:
+    """Return the elements rounded towards zero. Collective."""
+    return _of_part(x, np.fix)
+
+
+@collective()
+def isreal(x: DistArray, /) -> DistArray:
+    """Return True where an element has no imaginary part. Collective."""
+    return _of_part(x, np.isreal)
+
+
+@collective()
+def iscomplex(x: DistArray, /) -> DistArray:
+    """Return True where an element has an imaginary part. Collective."""
+    return _of_part(x, np.iscomplex)
+
+
+@collective()
+def sinc(x: DistArray, /) -> DistArray:
+    """Return sin(pi x) / (pi x). Collective."""
+    return _of_part(x, np.sinc)
+
+
+@collective()
+def digitize(x: Any, bins: Any, right: bool = False) -> DistArray:
+    """Return the number of the bin of each element. Collective; the bins are NumPy's, the same on every PE."""
+    _require_plain("digitize", x, bins)
+    return _of_part(x, lambda part: np.digitize(part, bins, right))
+
+
+@collective()
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> DistArray:
+    """Return linear interpolations at the elements. Collective; the points are NumPy's, the same on every PE."""
+    _require_plain("interp", x, xp, fp)
+    return _of_part(x, lambda part: np.interp(part, xp, fp, left, right, period))
+
+
+def _require_plain(name: str, x: Any, *tables: Any) -> None:
+    from .._array import DistArray
+
+    if not isinstance(x, DistArray) or any(isinstance(each, DistArray) for each in tables):
+        raise TypeError(
+            f"{name}: the first argument alone may be distributed; pass the others as NumPy's, such as b.to_numpy()."
+        )
+
+
+@collective()
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """Return elements of the first array whose condition is True. Collective."""
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ValueError(f"select: {len(condlist)} conditions for {len(choicelist)} arrays.")
+    found = default
+    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
+        found = np.where(condition, choice, found)
+    return found
+
+
+def flatnonzero(a: DistArray) -> DistArray:
+    """Return the numbers in C order of elements that are not zero, in blocks. Collective."""
+    return _moves.nonzero(a if a.ndim == 1 else _moves.reshape(a, -1))[0]
+
+
+def extract(condition: Any, arr: Any) -> Any:
+    """Return the elements where a condition is True, in blocks. Collective."""
+    from .._array import DistArray
+
+    if not isinstance(condition, DistArray) or not isinstance(arr, DistArray):
+        raise TypeError(
+            "extract: the condition and the array must both be distributed; make one by from_array."
+        )
+    return arr[condition if condition.dtype == np.bool_ else condition != 0]
+
+
+def _without_nan(a: DistArray, value: Any) -> Any:
+    return np.where(np.isnan(a), a.dtype.type(value), a) if a.dtype.kind in "fc" else a
+
+
+def nancumsum(a: DistArray, axis: int | None = None, dtype: Any = None) -> DistArray:
+    """Return cumulative sums, NaN as 0. Collective."""
+    found: DistArray = _without_nan(a, 0).cumsum(axis, dtype)
+    return found
+
+
+def nancumprod(a: DistArray, axis: int | None = None, dtype: Any = None) -> DistArray:
+    """Return cumulative products, NaN as 1. Collective."""
+    found: DistArray = _without_nan(a, 1).cumprod(axis, dtype)
+    return found
+
+
+def nanvar(a: DistArray, axis: Any = None, ddof: float = 0, *, keepdims: bool = False) -> Any:
+    """Return variances of the elements that are not NaN. Collective."""
+    if a.dtype.kind not in "fc":
+        return a.var(axis, ddof=ddof, keepdims=keepdims)
+    is_there = ~np.isnan(a)
+    count = is_there.sum(axis, keepdims=keepdims) - ddof
+    distance = abs(a - _statistics.nanmean(a, axis, keepdims=True))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = np.where(is_there, distance * distance, distance.dtype.type(0)).sum(axis, keepdims=keepdims)
+        found = np.asarray(total / np.where(count > 0, count, np.nan), total.dtype)
+    return found[()]
+
+
+def nanstd(a: DistArray, axis: Any = None, ddof: float = 0, *, keepdims: bool = False) -> Any:
+    """Return standard deviations of the elements that are not NaN. Collective."""
+    return np.sqrt(nanvar(a, axis, ddof, keepdims=keepdims))
+
+
+def nanargmin(a: DistArray, axis: int | None = None, *, keepdims: bool = False) -> Any:
+    """Return the places of the smallest elements that are not NaN. Collective."""
+    return _nanplace(a, axis, keepdims, np.inf, "argmin")
+
+
+def nanargmax(a: DistArray, axis: int | None = None, *, keepdims: bool = False) -> Any:
+    """Return the places of the largest elements that are not NaN. Collective."""
+    return _nanplace(a, axis, keepdims, -np.inf, "argmax")
+
+
+def _nanplace(a: DistArray, axis: int | None, keepdims: bool, worst: float, name: str) -> Any:
+    if a.dtype.kind in "fc" and np.any(np.isnan(a).all(axis)):
+        raise ValueError("All-NaN slice encountered")
+    return getattr(_without_nan(a, worst), name)(axis, keepdims=keepdims)
+
+
+@collective()
+def trapezoid(y: DistArray, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+    """Return integrals along an axis by the trapezoidal rule. Collective; `x` are coordinates of that axis."""
+    from .._array import DistArray
+
+    number = y._layout.axis_number(axis)
+    n = y.shape[number]
+    steps = np.full(max(n - 1, 0), dx)
+    if x is not None:
+        places = x.to_numpy() if isinstance(x, DistArray) else np.asarray(x)
+        if places.shape != (n,):
+            raise ValueError(f"trapezoid: x has shape {places.shape}; expected ({n},), one axis.")
+        steps = np.diff(places)
+    weights = np.zeros(n, np.result_type(steps.dtype, np.float64) if steps.dtype.kind != "c" else steps.dtype)
+    weights[:-1] += steps / 2
+    weights[1:] += steps / 2
+    return (y * weights.reshape([-1 if i == number else 1 for i in range(y.ndim)])).sum(number)
+
+
+# What leaves a reduction as it is, and what combines its result with a start.
+_STARTS: dict[str, tuple[Any, Any]] = {
+    "sum": (0, np.add),
+    "prod": (1, np.multiply),
+    "any": (False, np.logical_or),
+    "all": (True, np.logical_and),
+    "min": (None, np.minimum),
+    "max": (None, np.maximum),
+    "mean": (0, None),
+}
+
+
+def reduced(name: str, a: DistArray, more: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """Return a reduction with `where=` or `initial=` of NumPy's function. Collective.
+
+    Raises
+    ------
+    TypeError
+        If the reduction takes none.
+    ValueError
+        If a minimum or maximum under a mask has no `initial`.
+    """
+    if name not in _STARTS or (name in ("any", "all", "mean") and "initial" in keywords):
+        raise TypeError(f"numpy.{name} of a distributed array takes no where= or initial=; use numpy.where.")
+    rest = {key: value for key, value in keywords.items() if key not in ("where", "initial")}
+    mask, initial = keywords.get("where", True), keywords.get("initial")
+    neutral, ufunc = _STARTS[name]
+    neutral = initial if neutral is None else neutral
+    if mask is True:
+        found = getattr(a, name)(*more, **rest)
+        return ufunc(found, initial)
+    if neutral is None:
+        raise ValueError(f"numpy.{name}(where=mask): no initial= for elements without True in the mask.")
+    kept = np.where(mask, a, neutral)
+    if name == "mean":
+        axis = more[0] if more else rest.get("axis")
+        total = kept.astype(np.result_type(a.dtype, np.float32) if a.dtype.kind in "fc" else np.float64).sum(
+            *more, **rest
+        )
+        count = np.where(mask, np.ones_like(a, dtype=np.int64), 0).sum(
+            axis, keepdims=rest.get("keepdims", False)
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(total / count, a.dtype if a.dtype.kind in "fc" else np.float64)[()]
+    found = getattr(kept, name)(*more, **rest)
+    return found if initial is None else ufunc(found, initial)
