@@ -15,6 +15,7 @@ from ..arrays._compared import collective
 from ..arrays._functions._sorting import dealt
 from ..arrays._layout import Layout
 from ..arrays._teams import _current
+from . import _whole
 from ._local import compressed
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ Array = np.ndarray[Any, Any]
 class Arithmetic:
     """Operators of a sparse matrix. All are collective, and return new matrices and vectors."""
 
-    __array_ufunc__ = None  # an array of NumPy leaves the product to us, which refuses it
+    __array_ufunc__ = None  # an array of NumPy leaves the product to us
 
     def __matmul__(self, x: DistArray) -> DistArray:
         return _this(self).dot(x)
@@ -52,6 +53,50 @@ class Arithmetic:
     def __add__(self, other: SparseMatrix) -> SparseMatrix:
         return sum_of(_this(self), other) if isinstance(other, Arithmetic) else NotImplemented
 
+    def toarray(self) -> Array:
+        """Return all elements as a NumPy matrix on every PE. Collective.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the shape and dtype of the matrix; on hosts only.
+        """
+        return _whole.toarray(_this(self))
+
+    def to_scipy(self) -> Any:
+        """Return the matrix as SciPy's CSR on every PE. Collective.
+
+        Returns
+        -------
+        scipy.sparse.csr_array
+
+        Raises
+        ------
+        ImportError
+            If SciPy is not installed.
+        """
+        return _whole.to_scipy(_this(self))
+
+    def sum(self, axis: int | None = None) -> Any:
+        """Return the sum of all elements, or sums along an axis. Collective.
+
+        Parameters
+        ----------
+        axis
+            0: the sums of columns, 1: those of rows. None: all.
+
+        Returns
+        -------
+        DistArray or number
+            Sums along an axis are a vector in blocks. A number is the same on every PE.
+
+        Raises
+        ------
+        ValueError
+            If it is another axis.
+        """
+        return _whole.sum_of_elements(_this(self), axis)
+
     def __sub__(self, other: SparseMatrix) -> SparseMatrix:
         return sum_of(_this(self), -other) if isinstance(other, Arithmetic) else NotImplemented
 
@@ -69,6 +114,7 @@ def transposed_product(a: SparseMatrix, x: DistArray) -> DistArray:
     """
     if a._library is not _libraries.HOST:
         return a.T.dot(x)
+    x = _whole.distributed(a, x)
     a._check("x", x, a._rows)
     dtype = np.result_type(a.dtype, x.dtype)
     made = DistArray._of(Layout.bare(a._columns), dtype, zero=False)

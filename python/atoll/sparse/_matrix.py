@@ -19,6 +19,7 @@ from ..arrays._libraries import on_host
 from ..arrays._teams import _current
 from ..arrays._teams._exchange import gathered
 from ..arrays._together import raise_together
+from . import _whole
 from ._arithmetic import Arithmetic, product_with_matrix
 from ._entries import Entries
 from ._local import Rows, compressed
@@ -135,7 +136,8 @@ class SparseMatrix(Arithmetic, _current.OverTeam):
         ----------
         x
             A distributed vector in blocks, on GPUs if the matrix is. Or a matrix on hosts whose rows are in blocks and
-            whole: `dist=["block", "whole"]`. What this call finds there was written before it was called.
+            whole: `dist=["block", "whole"]`. What this call finds there was written before it was called. On hosts it may be
+            NumPy's, the same on every PE.
         out
             An array distributed as x for the result, another one than x. Then nothing is allocated, but by the first product
             with a vector, and the first one of each dtype of x: they may make symmetric memory for entries of other PEs.
@@ -159,6 +161,7 @@ class SparseMatrix(Arithmetic, _current.OverTeam):
         On GPUs the entries are fetched, and the product is computed, on the library's current stream. If x has a wider
         dtype, each product there takes a copy of the values.
         """
+        x = _whole.distributed(self, x)
         if isinstance(x, DistArray) and x.ndim == 2:
             return product_with_matrix(self, x, out)
         self._check("x", x, self._columns)

@@ -35,6 +35,30 @@ def some_matrix(
     return sparse.from_triplets(i[mine], j[mine], values[mine], (rows, columns)), whole
 
 
+@check
+def matrices_become_ordinary_ones(rng: random.Random) -> None:
+    rows, columns = rng.randint(1, 20), rng.randint(1, 20)
+    a, whole = some_matrix(rng, rows, columns)
+    equal(a.toarray(), whole)
+    equal(a.sum(), whole.sum())
+    equal(a.sum(0).to_numpy(), whole.sum(0))
+    equal(a.sum(-1).to_numpy(), whole.sum(1))
+    v, w = np.arange(columns).astype("f8"), np.arange(rows).astype("f8")
+    equal((a @ v).to_numpy(), whole @ v)
+    equal((w @ a).to_numpy(), w @ whole)
+    equal((a @ np.outer(v, [1, 2])).to_numpy(), whole @ np.outer(v, [1, 2]))
+    if HAS_SCIPY:
+        found = a.to_scipy()
+        assert found.format == "csr" and found.shape == whole.shape
+        equal(found.toarray(), whole)
+    refused(
+        [
+            (lambda: a.sum(2), "expected 0 for the columns"),
+            (lambda: a @ np.ones(columns + 1), "expected one axis"),
+        ]
+    )
+
+
 @contextlib.contextmanager
 def put_from(least: int) -> Iterator[None]:
     """Let owners put entries from so many on; matrices that are multiplied here for the first time keep that."""
@@ -327,7 +351,7 @@ def mistakes_are_refused(rng: random.Random) -> None:
                 lambda: multiply(ends, ends[:1], *[np.ones(1, "i8")] * 3),
                 "must be of float32 or float64, not int64",
             ),
-            (lambda: a @ np.ones(4), "x is ndarray, not a distributed array"),
+            (lambda: a @ np.ones(()), "x is ndarray, not a distributed array"),
             (lambda: a @ arrays.ones(3), "expected one axis of 4 elements in blocks"),
             (lambda: a.dot(x, out=arrays.ones(3, "i8")), "out has dtype int64"),
             (lambda: a.diagonal(), "shape (3, 4) is not square"),
