@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import numbers
 import operator
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -303,7 +302,7 @@ def layout(
     if not isinstance(dist, Iterable):
         raise TypeError(f"dist is {dist!r}; expected {DISTRIBUTIONS}, or one of these for each axis.")
     kinds = [dist] * len(lengths) if isinstance(dist, str) else list(dist)
-    if len(lengths) == 1 and kinds and isinstance(kinds[0], numbers.Number):
+    if len(lengths) == 1 and kinds and (is_one(kinds[0]) or isinstance(kinds[0], float)):
         kinds = [kinds]  # bounds of the only axis
     for kind in kinds:
         if not isinstance(kind, str):
@@ -337,7 +336,7 @@ def numbers_of(given: int | Iterable[int]) -> tuple[int, ...]:
     """Return a number for each axis, of one number for the only axis or of several."""
     for n in listed(given):
         if not is_one(n):
-            raise TypeError(f"a shape or a grid has {n!r}; expected integers.")
+            raise TypeError(f"a shape or a grid has {n!r}, a {type(n).__name__}; expected integers.")
     return tuple(map(operator.index, listed(given)))
 
 

@@ -260,8 +260,8 @@ def mistakes_are_refused(rng: random.Random) -> None:
             ),
             (lambda: np.bincount(line, np.ones(3)), "weights of shape (3,) for (7,)"),
             (
-                lambda: np.sum(a, initial=1),
-                "numpy.sum of a distributed array takes axis, dtype, keepdims, not initial",
+                lambda: np.std(a, mean=1),
+                "numpy.std of a distributed array takes axis, ddof, keepdims, correction, not mean",
             ),
             (lambda: np.add.reduce(a, initial=1), "takes axis, dtype, keepdims, not initial"),
             (lambda: np.zeros_like(a, int, "F"), "takes dtype, not order"),

@@ -282,7 +282,7 @@ def errors_name_what_is_expected(rng: random.Random) -> None:
             (lambda: arrays.zeros(6, dist=None), "dist is None; expected 'block'"),
             (lambda: arrays.zeros((6, 6), dist=["block", None]), "dist has None for an axis"),
             (lambda: arrays.zeros(6 * n, dist=[0.5 + 6 * i for i in range(n + 1)]), "bounds are integers"),
-            (lambda: arrays.zeros(6, grid=1.5), "1.5; expected integers"),
+            (lambda: arrays.zeros(6, grid=1.5), "1.5, a float; expected integers"),
             (lambda: arrays.zeros((6, 6), halo=[(1, 1, 1), 0]), "expected an integer, or a pair"),
             (lambda: arrays.zeros((6, 6), halo=None), "halo is None"),
             (lambda: arrays.save_zarr("never", arrays.zeros((6, 6)), (0, 3)), "chunks are (0, 3)"),

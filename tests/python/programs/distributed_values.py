@@ -165,7 +165,8 @@ def what_has_no_order_is_refused(rng: random.Random) -> None:
     refused([(lambda: np.ptp(c), "complex numbers have no order"), (lambda: np.histogram(c), "real numbers")])
     for dtype in ("S3", "U3", "M8[s]"):
         a = arrays.from_array(np.arange(4).astype(dtype))
-        refused([(lambda m=m, a=a: getattr(a, m)(), "are not combined over PEs") for m in names])
+        without = names if dtype[0] in "SU" else ("argmin", "argmax", "sum")  # times have an order
+        refused([(lambda m=m, a=a: getattr(a, m)(), "are not combined over PEs") for m in without])
 
 
 @check

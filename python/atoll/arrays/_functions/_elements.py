@@ -166,7 +166,7 @@ def trapezoid(y: DistArray, x: Any = None, dx: float = 1.0, axis: int = -1) -> A
     return (y * weights.reshape([-1 if i == number else 1 for i in range(y.ndim)])).sum(number)
 
 
-# What leaves a reduction as it is, and what combines its result with a start.
+# For each reduction the element that leaves it as it is, and the function that combines its result with a start.
 _STARTS: dict[str, tuple[Any, Any]] = {
     "sum": (0, np.add),
     "prod": (1, np.multiply),

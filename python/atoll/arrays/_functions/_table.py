@@ -84,7 +84,7 @@ def _vector_norm(x: DistArray, /, *, axis: Any = None, keepdims: bool = False, o
     return _products.vector_norm(x, None if ord == 2 else ord, axis, keepdims)
 
 
-def _einsum(operands: Any, *, optimize: Any = False) -> Any:
+def _einsum(*operands: Any, optimize: Any = False) -> Any:
     return _contractions.einsum(operands)
 
 
