@@ -170,7 +170,7 @@ def mixed_operands(what: str) -> Iterator[None]:
 
 
 def _require_own(out: Any) -> None:
-    from ._derived import require_own
+    from ._methods._derived import require_own
 
     require_own(out, "b += x, or out=b")
 
@@ -322,7 +322,7 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
         If there is none. Nothing is gathered in silence.
     """
     from ._array import DistArray
-    from ._derived import derived
+    from ._methods._derived import derived
 
     if function in _ATTRIBUTES and len(arguments) == 1 and not keywords:
         return getattr(arguments[0], _ATTRIBUTES[function])

@@ -410,13 +410,13 @@ def _this(array: Operations) -> DistArray:
 
 
 def _copied(source: Any, made: DistArray, by: str) -> DistArray:
-    from .._derived import derived
+    from ._derived import derived
 
     return derived(source, made, by)
 
 
 def _require_own(array: Any, call: str) -> None:
-    from .._derived import require_own
+    from ._derived import require_own
 
     require_own(array, call)
 

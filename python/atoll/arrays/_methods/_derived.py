@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, TypeVar
 
-from ._array import DistArray
+from .._array import DistArray
 
 T = TypeVar("T")
 
