@@ -47,6 +47,8 @@ def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[
     name = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
     if "out" not in keywords:
         return compared(name, inputs, keywords, lambda: _apply(ufunc, method, inputs, keywords))
+    if not all(isinstance(out, _current.OverTeam) for out in keywords["out"] if out is not None):
+        raise _not_distributed_out(ufunc.__name__)
     operands = (*inputs, *keywords["out"])
     its = library_of(name, operands, {})
     if its.on_gpu:  # the GPU computes later, and no PE waits for another

@@ -75,6 +75,8 @@ def products_and_covariances(rng: random.Random) -> None:
         close(np.cov(a, rowvar=rowvar), np.cov(whole, rowvar=rowvar))
         same_rows = np.corrcoef(whole + np.eye(*whole.shape), rowvar=rowvar)
         close(np.corrcoef(a + np.eye(*whole.shape), rowvar=rowvar), same_rows)
+    close(np.cov(v, v * v), np.cov(whole[:, 0], whole[:, 0] ** 2))
+    close(np.cov(a, whole * whole, rowvar=False), np.cov(whole, whole**2, rowvar=False))
     close(np.cov(v, ddof=0), np.cov(whole[:, 0], ddof=0))
     close(np.cov(a, bias=True), np.cov(whole, bias=True))
 
@@ -185,6 +187,7 @@ def slopes_and_integrals(rng: random.Random) -> None:
     close(np.trapezoid(a, dx=0.5), np.trapezoid(whole, dx=0.5))
     close(np.trapezoid(a, places, axis=0), np.trapezoid(whole, places, axis=0))
     v = arrays.from_array(whole[:, 0])
+    close(np.gradient(v, arrays.from_array(places)), np.gradient(whole[:, 0], places))
     close(np.gradient(v, 2), np.gradient(whole[:, 0], 2))
     close(np.trapezoid(v, arrays.from_array(places)), np.trapezoid(whole[:, 0], places))
     same(a.take([0, 2], 0), whole.take([0, 2], 0))

@@ -115,7 +115,8 @@ def cov(m: DistArray, y: Any = None, rowvar: bool = True, bias: bool = False, dd
     if rows.ndim != 2:
         raise ValueError(f"cov: an array of shape {m.shape}; expected one or two axes.")
     if y is not None:
-        raise TypeError("cov of a distributed array takes no y; join both by numpy.vstack((m, y)).")
+        more: Any = y if rowvar or np.ndim(y) < 2 else np.transpose(y)
+        return cov(_picking.vstack([rows, more]), None, True, bias, ddof)
     rows = rows if rows.dtype.kind in "fc" else rows.astype(np.float64)
     moved = rows - rows.mean(1, keepdims=True)
     factor = rows.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
@@ -211,7 +212,8 @@ def gradient(f: DistArray, *varargs: Any, axis: Any = None, edge_order: int = 1)
     """
     given = range(f.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     axes = [f._layout.axis_number(number) for number in given]
-    steps = list(varargs or (1.0,)) * (len(axes) if len(varargs) < 2 else 1)
+    given_steps = [each.to_numpy() if hasattr(each, "to_numpy") else each for each in varargs or (1.0,)]
+    steps = given_steps * (len(axes) if len(varargs) < 2 else 1)
     if len(steps) != len(axes):
         raise TypeError(f"gradient: {len(varargs)} distances for {len(axes)} axes.")
     if edge_order not in (1, 2) or any(f.shape[number] <= edge_order for number in axes):
