@@ -53,7 +53,7 @@ def reports(of: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def as_json(of: dict[str, Any]) -> str:
-    """Return what a package needs of the table as JSON, an entry a line."""
+    """Return a package's part of the table as JSON, an entry a line."""
 
     def block(entries: dict[str, Any], indent: str) -> str:
         lines = [

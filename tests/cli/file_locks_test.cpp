@@ -8,7 +8,7 @@
 namespace atl::cli {
 namespace {
 
-TEST(FileLocks, WhoHoldsWhatOthersWaitFor) {
+TEST(FileLocks, HoldersOfAwaitedLocksAreFound) {
     std::istringstream text(
         "1: FLOCK  ADVISORY  WRITE 17641 fe:00:10952871 0 EOF\n"
         "1: -> FLOCK  ADVISORY  WRITE 17643 fe:00:10952871 0 EOF\n"

@@ -12,7 +12,7 @@ namespace atl::core {
 bool SleepWatch::update(const std::vector<common::PeDoing>& doing, double now_s) {
     next_s_ = now_s + interval_s();
     WaitsOfAll waits = waits_of(doing);
-    // Where no PE is known to wait, all may be in loops of tests. They are asked, but nothing is reported
+    // If no PE is known to wait, all may be in loops of tests. They are asked, but nothing is reported
     // yet.
     const bool is_still = !waits.others.empty() && !waits.has_absent;
     bool may_sleep = is_still && waits.any;

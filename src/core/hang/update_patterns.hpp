@@ -27,7 +27,7 @@ WordUpdates went_on(const Known& known, const std::vector<Update>& updates);
 std::optional<WordUpdates> set_back(const Known& known, const std::vector<Update>& updates);
 /// The waiting PE, if it waits for the sum of all PEs, and all others have added their parts.
 std::optional<WordUpdates> counts_itself(const Known& known, const std::vector<Update>& updates);
-/// The only PE that sets the awaited word to the value that the others, two or more, add to it.
+/// The only PE that sets the awaited word. The others, two or more, add the same value to it.
 std::optional<WordUpdates> sets_among_additions(const Known& known, const std::vector<Update>& updates);
 /// The PE whose turn it is: all PEs have set the word in turn, each to the next value.
 std::optional<WordUpdates> next_in_turn(const Known& known, const std::vector<Update>& updates);

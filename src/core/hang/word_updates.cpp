@@ -51,7 +51,7 @@ WordUpdates joined(const std::vector<Update>& updates, const Known& known) {
         const bool has_line = seen.site.is_of_last && seen.site.text[0] != '\0';
         const std::string line = has_line ? std::string(" at ") + seen.site.text : "";
         std::string text = text_of(seen, "it");
-        // Where updates are unknown, a later one may be among them.
+        // If updates are unknown, a later one may be among them.
         if (known.has_lost() && !gave_it) text.replace(0, std::string_view("last").size(), "once");
         pes_by_text[{gave_it, (is_own ? "itself " : "") + text + line}].push_back(pe);
     }
@@ -333,7 +333,7 @@ std::optional<WordUpdates> holder_of_word(const Known& known, const std::vector<
         }
     }
     if (holder < 0 || others.empty()) return std::nullopt;
-    // Where updates are unknown, the value must be a number that stands for the PE.
+    // If updates are unknown, the value must be a number of the PE.
     const auto found = static_cast<std::int64_t>(known.wait().found);
     if (known.has_lost() && (found < 2 || (found != holder && found != holder + 1))) return std::nullopt;
     return fault(holder, "last set the awaited word to " +
@@ -389,8 +389,8 @@ WordUpdates updates_of_polled(const Known& known, const std::vector<Update>& upd
     return made;
 }
 
-/// A missing update that follows from a pattern of PEs, with what is known: an update of another element by
-/// the same PE, or who updated whom. The pattern itself may be the mistake.
+/// A missing update that follows from a pattern of PEs, with the evidence. That is an update of another element by
+/// the same PE, or the PEs that updated others. The pattern itself may be the mistake.
 WordUpdates with_evidence(const Known& known, WordUpdates found) {
     if (!found.is_inferred) return found;
     const WordUpdates beside = on_other_words(known);
