@@ -345,7 +345,8 @@ def page_blocks(path: str, source: str, first: int = 1, kind: str = "page") -> I
             fenced = not fenced
         code = fenced or stripped.startswith(("```", ">>>", "...", "$")) or line.startswith("    ")
         cells = stripped.startswith("|")
-        item = re.match(r"(?:[-*+]|\d+\.)\s", stripped)
+        # An entry of See Also is "name : text".
+        item = re.match(r"(?:[-*+]|\d+\.|[\w.]+ :)\s", stripped)
         if texts and (code or cells or item or not stripped or stripped.startswith("#")):
             yield Block(path, start, " ".join(texts), kind)
             texts = []
