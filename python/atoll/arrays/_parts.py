@@ -39,8 +39,8 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         self._memory = Memory(
             allocate(team, its.block_shape, dtype, zero or its.has_halo, library), its.shape
         )
-        # Equal on all PEs of the team, and no other array of theirs has it: its place, or the meeting that made it.
-        self._number = self._memory.place or atoll._atoll._step()
+        # Equal on all PEs of the team, and no other array of theirs has it: its offset, or the meeting that made it.
+        self._number = self._memory.offset or atoll._atoll._step()
         is_simple = library is _libraries.HOST and not its.has_copies
         self._set_block(its.rows, self._memory.raw if is_simple else None, team, self._me, Copy)
 

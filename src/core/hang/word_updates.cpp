@@ -389,8 +389,8 @@ WordUpdates updates_of_polled(const Known& known, const std::vector<Update>& upd
     return made;
 }
 
-/// A missing update that follows from a pattern of PEs, with the evidence. That is an update of another element by
-/// the same PE, or the PEs that updated others. The pattern itself may be the mistake.
+/// A missing update that follows from a pattern of PEs, with the evidence. That is an update of another
+/// element by the same PE, or the PEs that updated others. The pattern itself may be the mistake.
 WordUpdates with_evidence(const Known& known, WordUpdates found) {
     if (!found.is_inferred) return found;
     const WordUpdates beside = on_other_words(known);

@@ -68,13 +68,13 @@ def with_virtual_axes(
     takes = [
         0 if k is None else k.ndim if getattr(k, "dtype", None) == np.bool_ and k.ndim else 1 for k in given
     ]
-    places = [i for i, k in enumerate(given) if k is Ellipsis]
-    if len(places) > 1:
+    positions = [i for i, k in enumerate(given) if k is Ellipsis]
+    if len(positions) > 1:
         raise IndexError("an index has at most one '...'.")
-    missing = len(shape) - sum(takes) + len(places)
+    missing = len(shape) - sum(takes) + len(positions)
     if missing < 0:
-        raise IndexError(f"a[...]: {sum(takes) - len(places)} indices for an array of {len(shape)} axes.")
-    at = places[0] if places else len(given)
+        raise IndexError(f"a[...]: {sum(takes) - len(positions)} indices for an array of {len(shape)} axes.")
+    at = positions[0] if positions else len(given)
     given[at : at + 1] = [slice(None)] * missing
     takes[at : at + 1] = [1] * missing
     longer: list[int] = []
