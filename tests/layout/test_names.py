@@ -1,4 +1,4 @@
-"""Names of the code use the standard words that the glossary demands (docs/glossary.md, the last table)."""
+"""Names of the code use the standard words that CONTRIBUTING.md demands (its table)."""
 
 import ast
 import re
@@ -23,8 +23,8 @@ def words_of(name: str) -> str:
 
 
 def private_words() -> list[str]:
-    """Return the words of the glossary that others replace."""
-    table = (ROOT / "docs/glossary.md").read_text().split("| not | but |")[1]
+    """Return the words in the table of CONTRIBUTING.md that others replace."""
+    table = (ROOT / "CONTRIBUTING.md").read_text().split("| not | but |")[1].split("\n\n")[0]
     return [word for row in re.findall(r"^\| (.*?) \| ", table, re.M) for word in re.findall(r"`(.*?)`", row)]
 
 
@@ -73,7 +73,7 @@ def test_names_use_standard_words() -> None:
         for name in sorted(names_of(file))
         if (word := private_word(name))
     ]
-    assert not wrong, "the standard word is in the last table of docs/glossary.md:\n" + "\n".join(wrong)
+    assert not wrong, "the standard word is in the table of CONTRIBUTING.md:\n" + "\n".join(wrong)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def _read(method: Any, overload: int) -> inspect.Signature:
 
 
 def wrong_call(method: Any, args: Sequence[Any], named: Mapping[str, Any]) -> str:
-    """Return what is wrong with the arguments of a call that a method has refused; the first one is self.
+    """Return the fault in the arguments of a call that a method has refused; the first one is self.
 
     The texts are those of the module's functions. Of several overloads the first that takes the names is meant.
     """
@@ -51,24 +51,24 @@ def wrong_call(method: Any, args: Sequence[Any], named: Mapping[str, Any]) -> st
 
 def _fault(form: inspect.Signature, args: Sequence[Any], named: Mapping[str, Any]) -> str:
     parameters = form.parameters
-    by_place = [
+    by_position = [
         each.name
         for each in parameters.values()
         if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
     ]
-    most = len(by_place) - 1
+    most = len(by_position) - 1
     if len(args) - 1 > most:
         return f"takes at most {most} positional argument{'' if most == 1 else 's'} ({len(args) - 1} given)"
     for each in named:
         if each not in parameters:
             return f"has no argument {each!r}"
-    values = dict(zip(by_place, args, strict=False))
+    values = dict(zip(by_position, args, strict=False))
     for each in named:
         if each in values:
             return f"got its argument {each!r} twice"
     values |= named
     for parameter in parameters.values():
-        is_needed = parameter.default is parameter.empty and parameter.name in by_place
+        is_needed = parameter.default is parameter.empty and parameter.name in by_position
         if is_needed and parameter.name not in values:
             return f"lacks its argument {parameter.name!r}"
     for each, value in list(values.items())[1:]:

@@ -31,7 +31,7 @@ def run_cell(source: str, name: str) -> dict[str, Any]:
 
 
 def _value(codes: list[CodeType], program: dict[str, Any]) -> Any:
-    """Run the parts of a cell, and return what the last one gives. Parts with `await` share an event loop."""
+    """Run the parts of a cell, and return the value of the last one. Parts with `await` share an event loop."""
     if any(code.co_flags & inspect.CO_COROUTINE for code in codes):
         import asyncio
 

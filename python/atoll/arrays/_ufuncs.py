@@ -179,8 +179,8 @@ def _require_own(out: Any) -> None:
 
 def _not_distributed_out(name: str) -> TypeError:
     return TypeError(
-        f"numpy.{name}: out= must be a distributed array, as the operands are. If w is NumPy's and x distributed, then "
-        "w -= x is such a call; write w = w - x, which makes a distributed w, or w -= x.to_numpy()."
+        f"numpy.{name}: out= must be a distributed array, as the operands are. w -= x with a "
+        "w of NumPy is such a call. Write w = w - x, which makes a distributed w, or w -= x.to_numpy()."
     )
 
 

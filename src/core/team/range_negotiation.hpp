@@ -14,7 +14,7 @@ class JobBase;
 /// A member's proposal: offsets in units of KernelRanges.
 struct RangeProposal {
     static constexpr std::uint32_t none = ~std::uint32_t{0};
-    std::uint32_t control = none;   ///< of its control block
+    std::uint32_t control = none;   ///< number of its control block
     std::uint32_t stream = none;    ///< for collectives on streams
     std::uint32_t words_bytes = 0;  ///< see gpu::StreamRange; 0: none is wanted
 };
