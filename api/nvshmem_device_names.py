@@ -22,8 +22,8 @@ HEAD = """# The functions that the headers of NVSHMEM 3.8.0 (PyPI: nvidia-nvshme
 
 def names(folder: str, nvcc: str) -> list[str]:
     """The names, from the preprocessed headers."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, output = Path(folder, "all.cu"), Path(folder, "all.ii")
+    with tempfile.TemporaryDirectory() as work:
+        source, output = Path(work, "all.cu"), Path(work, "all.ii")
         source.write_text("#include <nvshmem.h>\n#include <nvshmemx.h>\n")
         flags = ["-E", "-arch=sm_90", "-D__CUDA_ARCH__=900", "-Xcompiler", "-P", "-I", folder]
         subprocess.run([nvcc, *flags, str(source), "-o", str(output)], check=True)

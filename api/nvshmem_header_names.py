@@ -35,8 +35,8 @@ INLINE = re.compile(r"^static inline [\w *]*?\b(nvshmemx?_\w+)\s*\(", re.MULTILI
 
 def preprocessed(folder: str, nvcc: str, *more: str) -> str:
     """The text of both headers, for kernels, or with -dM their macros."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, output = Path(folder, "all.cu"), Path(folder, "all.ii")
+    with tempfile.TemporaryDirectory() as work:
+        source, output = Path(work, "all.cu"), Path(work, "all.ii")
         source.write_text("#include <nvshmem.h>\n#include <nvshmemx.h>\n")
         flags = [
             "-E",

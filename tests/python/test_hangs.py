@@ -329,7 +329,7 @@ def test_the_holder_of_the_lock_of_a_file_is_named(hanging: Start, tmp_path: Pat
         locks = Path("/proc/locks")
         if not locks.exists() or f" {os.getpid()} " not in locks.read_text():
             pytest.skip("this system does not list locks of files")
-    first = r"PE 1 holds the lock of the file results\.txt, and waits in barrier at program\.py:8; PE 0 waits for that lock at program\.py:7"
+    first = r"PE 1 holds the lock of the file results\.txt, and waits in barrier at program\.py:9; PE 0 waits for that lock at program\.py:8"
     hanging(BEGIN + textwrap.dedent(code), 3).asked_until(first)
 
 

@@ -71,7 +71,7 @@ MISTAKES = {
     "import nvshmem.device.bindings": "nvshmem.device does not exist in Atoll's form of nvshmem: it is NVSHMEM4Py's layer",
     "nvshmem.core.device": "nvshmem.core has no attribute 'device': import nvshmem.core.device.numba",
     "import nvshmem.core.device as d; d.triton": "no attribute 'triton'; it has: cute, numba, numba_cuda_mlir",
-    "import nvshmem.bindings": "it is NVSHMEM4Py's layer of C",
+    "import nvshmem.bindings as b; b.nothing": "nothing",
     "nvshmem.core.fence": "nvshmem.core has no attribute 'fence': NVSHMEM4Py has none",
     "nvshmem.core.Teams.TEAM_ALL": "No such member: TEAM_ALL; there are: TEAM_INVALID, ",
 }

@@ -213,6 +213,8 @@ def test_wrong_markers_are_refused(tmp_path: Path, marker: str) -> None:
         "pytest",
         "-p",
         "no:cacheprovider",
+        "-W",
+        "ignore",
         "--rootdir",
         str(tmp_path),
         str(tmp_path),

@@ -66,7 +66,7 @@ FAULTS = {
         ),
         "handler": (
             4,
-            r"PE 1 is not known to have signalled the awaited word, as the pattern of the others has it \((?:its signals|signals of others): hangs\.cpp:\d+\); PE 2 waits in "
+            r"PE 1 is not known to have signalled the awaited word, as the pattern of the others has it \(PE 0 signalled that of PE 1, .*\) \((?:its signals|signals of others): hangs\.cpp:\d+\); PE 2 waits in "
             r"signal_wait_until on .*, at <handler>",
         ),
         "mailbox": (

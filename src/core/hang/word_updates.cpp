@@ -50,10 +50,12 @@ WordUpdates joined(const std::vector<Update>& updates, const Known& known) {
         const bool is_own = pe == known.waiting() && seen.kind == UpdateKind::set;
         const bool has_line = seen.site.is_of_last && seen.site.text[0] != '\0';
         const std::string line = has_line ? std::string(" at ") + seen.site.text : "";
-        std::string text = text_of(seen, "it");
+        std::string update = text_of(seen, "it");
         // If updates are unknown, a later one may be among them.
-        if (known.has_lost() && !gave_it) text.replace(0, std::string_view("last").size(), "once");
-        pes_by_text[{gave_it, (is_own ? "itself " : "") + text + line}].push_back(pe);
+        if (known.has_lost() && !gave_it) update.replace(0, std::string_view("last").size(), "once");
+        std::string text = is_own ? "itself " : "";
+        text.append(update).append(line);
+        pes_by_text[{gave_it, text}].push_back(pe);
     }
     WordUpdates all;
     for (const auto& [key, pes] : pes_by_text) {
@@ -393,7 +395,7 @@ WordUpdates updates_of_polled(const Known& known, const std::vector<Update>& upd
 /// element by the same PE, or the PEs that updated others. The pattern itself may be the mistake.
 WordUpdates with_evidence(const Known& known, WordUpdates found) {
     if (!found.is_inferred) return found;
-    const WordUpdates beside = on_other_words(known);
+    WordUpdates beside = on_other_words(known);
     if (beside.tells_fault && !beside.is_omission && beside.pes == found.pes) return beside;
     if (const std::string others = copies_text(known); !others.empty()) found.text += " (" + others + ")";
     return found;

@@ -112,7 +112,7 @@ def operands_of_numpy_may_have_more_axes(rng: random.Random) -> None:
         [
             (lambda: x + np.ones(5), "(5,) does not broadcast to (7,)"),
             (lambda: np.add(x, np.ones((2, 7)), out=x), "out= has shape (7,)"),
-            (lambda: plain.__isub__(x), "write w = w - x"),
+            (lambda: plain.__isub__(x), "Write w = w - x"),
         ]
     )
 

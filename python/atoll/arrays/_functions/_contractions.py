@@ -72,12 +72,12 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
         raise atoll.ShapeMismatch(
             f"vecdot: shapes {a.shape} and {b.shape}, axis {axis}; vectors of different lengths."
         )
-    axis = first - a.ndim
-    if axis != second - b.ndim:
+    shared = first - a.ndim
+    if shared != second - b.ndim:
         a, b = (_with_last(x, at) for x, at in ((a, first), (b, second)))
-        axis = -1
+        shared = -1
     products = np.multiply(np.conj(a) if a.dtype.kind == "c" else a, b)
-    return products.sum(axis=axis, dtype=products.dtype)
+    return products.sum(axis=shared, dtype=products.dtype)
 
 
 def _with_last(x: Any, axis: int) -> Any:

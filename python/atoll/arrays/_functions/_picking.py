@@ -115,10 +115,10 @@ def take_along_axis(arr: DistArray, indices: Any, axis: int | None = -1) -> Dist
             f"take_along_axis: indices of shape {indices.shape} for an array of {arr.shape} along axis {number}."
         )
     made = DistArray._of(indices._layout.without_halo(), arr.dtype, zero=False)
-    indices = list(indices._layout.mesh(_current.my_pe()))
+    wanted = list(indices._layout.mesh(_current.my_pe()))
     problem = ""
     try:
-        indices[number] = _checked("take_along_axis", indices.local, arr.shape[number])
+        wanted[number] = _checked("take_along_axis", indices.local, arr.shape[number])
     except (IndexError, TypeError) as error:
         problem = str(error)
     for each in gathered(problem):
@@ -126,7 +126,7 @@ def take_along_axis(arr: DistArray, indices: Any, axis: int | None = -1) -> Dist
             raise IndexError(each)
     _current.barrier()
     if indices.local.size:
-        made.local[...] = arr.at[tuple(indices)].get()
+        made.local[...] = arr.at[tuple(wanted)].get()
     _current.barrier()
     return made
 

@@ -304,8 +304,8 @@ def unique_all(x: DistArray, /, *, equal_nan: bool = False) -> UniqueAll:
     starts = np.cumsum(counts) - counts
     _current.barrier()
     indices = type(x)._from_part(starts._layout, order.at[starts.local].get())
-    indices = type(x)._from_part(order._layout.without_halo(), order.global_indices(0))
-    number = searchsorted(starts, indices, "right")  # the values' groups follow each other in the order
+    positions = type(x)._from_part(order._layout.without_halo(), order.global_indices(0))
+    number = searchsorted(starts, positions, "right")  # the values' groups follow each other in the order
     inverse = type(x)(flat.size, np.int64)
     _current.barrier()
     inverse.at[order.local].set(number.local - 1)
