@@ -44,6 +44,7 @@ MORE_OF_PYTHON = {
     "python/atoll/arrays/_libraries/_cupy.py CuPy": "overrides the methods of Library",
     "python/atoll/arrays/_libraries/_library.py Library": "the functions of NumPy that arrays need, for each library",
     "python/atoll/arrays/_libraries/_torch.py Torch": "overrides the methods of Library",
+    "python/atoll/arrays/_methods/_derived.py Derived": "a DistArray that refuses writes",
     "python/atoll/nccl/communicator.py Communicator": "public: NCCL4Py's methods, one name each",
 }
 
