@@ -80,7 +80,7 @@ def test_the_block_of_triton_by_its_interpreter(package: str, tmp_path: Path) ->
     on_cpus = {
         ", torch, ": ", ",
         ', device="cuda", xp=torch': "",
-        "torch.cuda.set_device(x.device)": "x[0] = atoll.my_pe() + 1",
+        "ring[(1,)](": "x[0] = atoll.my_pe() + 1\nring[(1,)](",
         ".device()": '.device("host")',
         "torch.cuda.synchronize()": "",
     }

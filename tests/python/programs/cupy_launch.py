@@ -4,7 +4,7 @@ starts.
 
 from typing import Any
 
-from stand_in_cupy import Kernel, PooledMemory, cupy
+from stand_in_cupy import Kernel, PooledMemory, cupy, on_gpu
 
 import atoll  # isort: skip  # after CuPy
 import atoll.cupy
@@ -24,6 +24,11 @@ x = atoll.zeros((4, 8), np.float32, device="cuda", xp=cupy)
 y = atoll.zeros(8, np.float32, device="cuda")
 grid, block, (team, first, second, number) = launch(x, y[2:], 3)
 assert (grid, block, number, first) == ((2,), (64,), 3, x)
+with on_gpu(7):  # another one is current
+    launch(x)
+    assert (kernel.gpu, cupy.cuda.runtime.getDevice()) == (x.data.device_id, 7)
+    launch(3)
+    assert kernel.gpu == 7
 assert (
     team.tobytes() == atoll.cupy.team(atoll.WORLD).tobytes() and team.dtype.fields is None and team.size == 1
 )

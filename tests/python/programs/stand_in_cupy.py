@@ -6,6 +6,7 @@ It computes nothing; a kernel keeps its launch's arguments.
 import contextlib
 import sys
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ class Kernel:
 
     def __call__(self, grid: Any, block: Any, arguments: Any, *, shared_mem: int) -> None:
         self.started = (grid, block, arguments)
+        self.gpu = gpus[-1]
 
 
 def pointer(memory: Any, offset: int) -> Any:
@@ -52,10 +54,22 @@ def unowned(address: int, size: int, owner: object, device: int) -> Any:
     return types.SimpleNamespace(ptr=address, device_id=device, owner=owner)
 
 
+gpus = [0]  # the last one is current
+
+
+@contextlib.contextmanager
+def on_gpu(number: int) -> Iterator[None]:
+    gpus.append(number)
+    yield
+    gpus.pop()
+
+
 cupy.ndarray = ndarray
 cupy.asarray = lambda x: x
 cupy.cuda = types.SimpleNamespace(
     UnownedMemory=unowned,
     MemoryPointer=pointer,
     get_current_stream=contextlib.nullcontext,
+    runtime=types.SimpleNamespace(getDevice=lambda: gpus[-1]),
+    Device=on_gpu,
 )
