@@ -305,7 +305,7 @@ def test_the_error_for_a_name_of_mpi4py_is_the_one_of_the_page() -> None:
 
     with pytest.raises(AttributeError) as error:
         atoll.Allreduce  # noqa: B018
-    told = re.search(r'`atoll\.Allreduce` answers "use `([^`]*)`', text_of("from-mpi4py"))
+    told = re.search(r'`atoll\.Allreduce` answers\s+"(.*?)"', text_of("from-mpi4py"))
     assert told and told[1] in str(error.value), error.value
 
 
