@@ -39,8 +39,7 @@ def table() -> dict[str, Any]:
 
 def in_kernels() -> list[str]:
     """Return the names of the operations of kernels and streams, as reports have them."""
-    listed = kernels.reports(tomllib.loads((ROOT / "api/kernels.toml").read_text()))
-    return [text for name, text in listed if name != "none"]
+    return [text for name, text in kernels.reports(kernels.table()) if name != "none"]
 
 
 def listed(names: list[str]) -> str:

@@ -260,8 +260,8 @@ def numbered(table: Table) -> str:
     return (
         NOTE
         + "// A filter: the loader finds these names in libnvshmem_host.so, and no call reaches the ones here.\n"
-        'extern "C" {\nstatic void absent(void) {\n    __builtin_trap();\n}\n'
-        '#define NAME(name) __attribute__((alias("absent"), visibility("default"))) void name(void);\n'
+        'extern "C" {\n#define NAME(name) \\\n    __attribute__((visibility("default"))) void name(void); \\\n'
+        "    void name(void) { __builtin_trap(); }\n"
         f"{names}}}\n"
     )
 
