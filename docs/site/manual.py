@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^  (\S(?:.*?\S)?) {2,}(.*)$")
+HEADING = re.compile(r"\w+:$")
 COMMAND = re.compile(r"^  atoll (\w+) +(.*)$", re.MULTILINE)
 
 
@@ -40,22 +41,23 @@ def page(name: str, purpose: str, body: list[str]) -> str:
     return "\n".join([*head, *body]) + "\n"
 
 
-def usage_of(text: str, name: str) -> str:
-    """The line of usage, without what follows it."""
-    found = re.search(r"[Uu]sage: (atoll .*?)(?:\n|$)", text)
+def usage_of(text: str, name: str) -> list[str]:
+    """The lines of usage, without what follows them."""
+    found = re.findall(r"^(?:[Uu]sage: | {7})(atoll .*)$", text, re.MULTILINE)
     assert found, f"atoll {name} prints no usage: {text}"
-    return found[1]
+    return found
 
 
 def of_command(name: str, purpose: str, text: str) -> str:
     """The page of one command: its usage, its options and the remarks of its help."""
-    body = [".SH SYNOPSIS", escaped(usage_of(text, name))]
+    usage = usage_of(text, name)
+    body = [".SH SYNOPSIS", "\n.br\n".join(map(escaped, usage))]
     options, remarks = list[str](), list[str]()
     for line in text.splitlines():
         row = ROW.match(line)
         if row:
             options += [".TP", f".B {escaped(row[1])}", escaped(row[2])]
-        elif line.strip() and not line.endswith(":") and "sage: " not in line:
+        elif line.strip() and not HEADING.match(line) and not line.endswith(tuple(usage)):
             remarks += [".PP", escaped(line.strip())]
     if options:
         body += [".SH OPTIONS", *options]

@@ -27,7 +27,7 @@ class ATOLL_API AtomicOps : public RmaOps {
         const T before = apply(AtomicOp::compare_swap, dst, value, expected, pe,
                                [=](T* p) { return atomic_compare_exchange(p, expected, value); });
         if (window_.fast_limit() == 0 && before == expected) [[unlikely]]
-            note_update(AtomicOp::swap, dst, value, pe);
+            note_stored(dtype<T>, dst, to_word(value), pe);
         return before;
     }
     template <AddAtomic T> T atomic_fetch_add(T* dst, std::type_identity_t<T> value, int pe) const {

@@ -727,7 +727,7 @@ def _offer_stacks() -> None:
     Let Python write the stacks of its threads when the launcher asks, if the library offers stacks.
     """
 
-def _write_crash_stack() -> None:
+def _install_crash_stack() -> None:
     """
     A stack for handlers of crashes, which faulthandler has replaced by a small one.
     """

@@ -112,7 +112,7 @@ def _tell_crashes() -> None:
     # stderr is closed, or no file
     with contextlib.suppress(OSError, ValueError, AttributeError, RuntimeError):
         faulthandler.enable(all_threads=False)
-        _atoll._write_crash_stack()
+        _atoll._install_crash_stack()
 
 
 def _flush_by_line() -> None:

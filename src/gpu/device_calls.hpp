@@ -256,7 +256,8 @@ struct MessageMemory {
     /// Number of blocks that have done their part of one message.
     ATOLL_ANYWHERE constexpr std::uint64_t parts_at(int message) const { return word_at(3, message); }
     ATOLL_ANYWHERE constexpr std::uint64_t finished_at() const { return parts_at(MessagesCall::most); }
-    /// Written by the sender. A letter is reused only after a whole later call, by which it has been read.
+    /// Written by the sender. A notification is reused only after a whole later call, by which it has been
+    /// read.
     ATOLL_ANYWHERE constexpr std::uint64_t header_at(int from, unsigned number) const {
         const std::uint64_t start = (finished_at() + 4 + 127) / 128 * 128;
         return start + (std::uint64_t{static_cast<unsigned>(from)} * MessagesCall::most +

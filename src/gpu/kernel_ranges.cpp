@@ -1,4 +1,5 @@
 #include "gpu/kernel_ranges.hpp"
+#include "memory/round_up.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -8,7 +9,7 @@ namespace atl::gpu {
 namespace {
 
 constexpr std::uint64_t whole_units(std::uint64_t bytes) {
-    return (bytes + KernelRanges::unit_bytes - 1) / KernelRanges::unit_bytes * KernelRanges::unit_bytes;
+    return memory::round_up(bytes, KernelRanges::unit_bytes);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "atoll/error.hpp"
 #include "common/text.hpp"
+#include "memory/round_up.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -33,7 +34,7 @@ void PinnedHeap::show(Range run) {
 
 void PinnedHeap::pin(Range range) {
     const std::lock_guard lock(mutex_);
-    const std::size_t end = std::min((range.end + chunk_bytes - 1) / chunk_bytes * chunk_bytes, bytes_);
+    const std::size_t end = std::min(memory::round_up(range.end, chunk_bytes), bytes_);
     for (std::size_t at = range.begin / chunk_bytes * chunk_bytes; at < end;) {
         const auto run = run_at(at);
         if (run != runs_.end() && run->first <= at) {

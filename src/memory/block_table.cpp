@@ -1,4 +1,5 @@
 #include "memory/block_table.hpp"
+#include "memory/round_up.hpp"
 
 #include <algorithm>
 
@@ -13,8 +14,6 @@ constexpr std::size_t granule = std::size_t{1} << BlockTable::granule_bits;
 constexpr std::size_t region = std::size_t{1} << BlockTable::region_bits;
 constexpr std::size_t most_blocks = std::size_t{1} << 22;
 
-std::size_t up_to(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
-
 /// Sizes of the table's three parts.
 struct Parts {
     std::size_t regions, granules, records;
@@ -23,8 +22,10 @@ struct Parts {
         : regions(heap_bytes / region + 1),
           granules(heap_bytes / granule + 1),
           records(std::min(heap_bytes / granule, most_blocks) + 2) {}
-    std::size_t granules_at() const { return up_to(regions * sizeof(BlockTable::Index), 64); }
-    std::size_t records_at() const { return up_to(granules_at() + granules * sizeof(BlockTable::Index), 64); }
+    std::size_t granules_at() const { return round_up(regions * sizeof(BlockTable::Index), 64); }
+    std::size_t records_at() const {
+        return round_up(granules_at() + granules * sizeof(BlockTable::Index), 64);
+    }
     std::size_t bytes() const { return records_at() + records * 2 * sizeof(std::size_t); }
 };
 
@@ -55,7 +56,7 @@ BlockTable::~BlockTable() { ::munmap(memory_, memory_bytes_); }
 
 void BlockTable::mark(Index block, std::size_t begin, std::size_t end) {
     for (std::size_t at = begin; at < end;) {
-        const std::size_t next = std::min(up_to(at + 1, region), end);
+        const std::size_t next = std::min(round_up(at + 1, region), end);
         if (next - at == region) {
             regions_[at >> region_bits].store(block, std::memory_order_release);
         } else {

@@ -6,6 +6,7 @@
 #include "common/futex.hpp"
 #include "common/machine.hpp"
 #include "common/text.hpp"
+#include "memory/round_up.hpp"
 
 #include <unistd.h>
 
@@ -24,8 +25,8 @@ constexpr std::size_t least_arena_bytes = std::size_t{64} << 20;
 Layout layout_for(std::size_t heap_bytes, std::size_t statics_bytes, std::size_t team_bytes) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     Layout layout;
-    layout.heap_bytes = (heap_bytes + page - 1) / page * page;
-    layout.statics_bytes = (statics_bytes + page - 1) / page * page;
+    layout.heap_bytes = round_up(heap_bytes, page);
+    layout.statics_bytes = round_up(statics_bytes, page);
     layout.stride_log2 = std::countr_zero(
         std::bit_ceil(layout.heap_bytes + least_arena_bytes + team_bytes + layout.statics_bytes));
     return layout;

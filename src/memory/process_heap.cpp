@@ -4,6 +4,7 @@
 #include "common/machine.hpp"
 #include "common/settings/settings.hpp"
 #include "common/text.hpp"
+#include "memory/round_up.hpp"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -25,8 +26,6 @@ std::size_t limit_by_settings() {
     if (::getrlimit(RLIMIT_FSIZE, &file) == 0) bytes = std::min<std::uint64_t>(bytes, file.rlim_cur);
     return bytes;
 }
-
-std::size_t whole_pages(std::size_t bytes, std::size_t page) { return (bytes + page - 1) / page * page; }
 
 }  // namespace
 
@@ -73,7 +72,7 @@ void BlockHold::release() {
 // ---- ProcessHeap
 
 ProcessHeap::ProcessHeap(std::size_t limit_bytes)
-    : limit_(whole_pages(std::max<std::size_t>(limit_bytes, page), page)),
+    : limit_(round_up(std::max<std::size_t>(limit_bytes, page), page)),
       view_(std::make_shared<HeapView>(SharedFile::create(page + limit_, purpose))),
       process_(::getpid()),
       allocator_(limit_),
@@ -146,7 +145,7 @@ void ProcessHeap::drop(const Block& block) {
     const std::size_t end = block.offset - page + block.bytes;
     allocator_.free(begin);
     // Keeps pages that other blocks share.
-    const FreedPages::Range inner{whole_pages(begin, page), end / page * page};
+    const FreedPages::Range inner{round_up(begin, page), end / page * page};
     if (inner.begin >= inner.end) return;
     pages_.keep(inner);
     for (const FreedPages::Range& range : pages_.take_beyond(limit_ / 8))

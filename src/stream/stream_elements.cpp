@@ -8,6 +8,7 @@
 #include "core/context/route.hpp"
 #include "core/job/job_state.hpp"
 #include "gpu/heap/borrowed_lane.hpp"
+#include "memory/round_up.hpp"
 #include "stream/stream_checks.hpp"
 #include "transport/apply_atomic.hpp"
 
@@ -183,7 +184,7 @@ class Pieces {
         for (Operand& o : operands_) {
             if (!o.is_staged) continue;
             o.staged = next;
-            next += (o.extent(std::min(most, call_.count)) + line_bytes - 1) / line_bytes * line_bytes;
+            next += memory::round_up(o.extent(std::min(most, call_.count)), line_bytes);
         }
         return most;
     }

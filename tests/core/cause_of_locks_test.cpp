@@ -108,6 +108,8 @@ TEST_F(HangCause, TheLockOfAFile) {
     pe(2).file_lock = "results.txt";
     EXPECT_TRUE(cause().starts_with("PE 1 holds the lock of the file results.txt, and")) << cause();
     EXPECT_EQ(find_cause(doing).pes.front(), 1);
+    pe(3).file_lock_pe = 0;  // another lock
+    EXPECT_TRUE(cause().ends_with("; PE 2 waits for that lock, in main at x.c:23")) << cause();
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from english import TOKEN
+from english import TOKEN, WORD_OF_NAME
 from test_layout import ROOT, name_of, tracked
 
 # Words that follow each other in a name, and the reason why it may have them.
@@ -19,7 +19,7 @@ FOLDERS = ("src/", "include/", "python/")
 
 def words_of(name: str) -> str:
     """Split a name by case, digits and underscores: "KernelLog_of2" is "kernel log of 2"."""
-    return " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)).lower()
+    return " ".join(WORD_OF_NAME.findall(name)).lower()
 
 
 def private_words() -> list[str]:

@@ -43,12 +43,18 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("start", ["file", "python file", "python -u", "module", "python -m"])
+@pytest.mark.parametrize(
+    "start", ["file", "python file", "python -u", "python with options", "module", "python -m"]
+)
 def test_a_program_of_shmem4py_runs_unchanged(program: Path, start: str) -> None:
     command = {
         "file": [program],
         "python file": [sys.executable, program],
         "python -u": [sys.executable, "-u", "-X", "utf8", program],
+        "python with options": [
+            *(sys.executable, "-Wignore::ImportWarning", "-Xutf8", "-bW", "ignore"),
+            *("--check-hash-based-pycs", "default", program),
+        ],
         "module": ["-m", "ring"],
         "python -m": [sys.executable, "-m", "ring"],
     }[start]

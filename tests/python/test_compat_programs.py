@@ -51,6 +51,7 @@ def test_arrays_in_calls_of_mpi(tmp_path: Path) -> None:
         """
 import mpi4py
 mpi4py.rc.initialize = False
+mpi4py.rc(threads=False)
 from mpi4py import MPI
 import nvshmem.core
 import numpy as np

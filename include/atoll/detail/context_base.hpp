@@ -104,6 +104,8 @@ class ATOLL_API ContextBase {
     void count_first_move() const noexcept;
     /// Notes an atomic operation or a signal for hang reports, if it is one of the first.
     void note_atomic(AtomicOp op, DType type, const void* symmetric, std::uint64_t value, int pe) const;
+    /// Notes that a compare_swap has stored `value`.
+    void note_stored(DType type, const void* symmetric, std::uint64_t value, int pe) const;
     void note_update(SignalOp op, const std::uint64_t* signal, std::uint64_t value, int pe) const;
     template <class T> void note_update(AtomicOp op, const T* symmetric, T value, int pe) const {
         note_atomic(op, dtype<T>, symmetric, to_word(value), pe);

@@ -35,8 +35,7 @@ def describe(error: BaseException) -> Failure:
     """Describe an exception of this PE for the process that called."""
     if isinstance(error, SystemExit):
         return {"exit": _status(error), "time": time.monotonic(), "consequence": False}
-    if isinstance(error, AttributeError):
-        explain(error)
+    explain(error)
     try:
         pickled: bytes | None = dumps(error)
         pickle.loads(pickled or b"")

@@ -128,14 +128,8 @@ def _find(table: dict[str, str], name: str) -> str:
     return next((ours for ours, theirs in table.items() if wanted in theirs.split()), "")
 
 
-def of_package(name: str) -> str:
-    """Return Atoll's function for a name of mpi4py, torch.distributed, multiprocessing, shmem4py or others."""
-    return _find(_PACKAGE, name)
-
-
 def _package_text(name: str) -> str:
-    ours = of_package(name)
-    if ours:
+    if ours := _find(_PACKAGE, name):
         is_whole = "." in ours.partition("(")[0] and not ours.startswith(("WORLD.", "HOST.", "Request."))
         return f"; Atoll's is {ours if is_whole else 'atoll.' + ours}"
     advice = _find(_ADVICE, name)
@@ -160,14 +154,9 @@ def cure(name: str, ours: Sequence[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def of_team(name: str) -> str:
-    """Return the member of Team, or the function, for a name of other libraries' groups."""
-    return _find(_TEAM, name)
-
-
 def team_cure(name: str, members: Sequence[str], takes_team: Callable[[str], bool]) -> str:
     """Return the same for a name that Team lacks: its member, or the function that takes a team."""
-    if ours := of_team(name):
+    if ours := _find(_TEAM, name):
         return f"; Atoll's is {ours}"
     small = name.lower()
     if small != name and small in members:
@@ -181,18 +170,18 @@ def team_cure(name: str, members: Sequence[str], takes_team: Callable[[str], boo
     return text
 
 
-def method_cure(error: AttributeError) -> str:
+def method_cure(obj: object, name: str) -> str:
     """Return how an error about an attribute of one of our objects goes on, else nothing.
 
     It is asked for when an error is shown. A __getattr__ of these classes would slow every access.
     """
-    kind, name = type(error.obj).__name__, str(error.name)
-    if not type(error.obj).__module__.startswith("atoll") or name.startswith("_"):
+    kind = type(obj).__name__
+    if not type(obj).__module__.startswith("atoll") or name.startswith("_"):
         return ""
     if ours := _find(_METHODS.get(kind, {}), name):
         return f"; Atoll's is {ours}"
     small = name.lower()
-    if small != name and small in dir(type(error.obj)):
+    if small != name and small in dir(type(obj)):
         return f"; did you mean {small!r}?"
     if kind == "Context" and name in ("put", "get", "put_nbi", "get_nbi", "put_signal", "p", "g"):
         return f"; a context is an argument: atoll.{name}(..., ctx=context)"
@@ -200,9 +189,18 @@ def method_cure(error: AttributeError) -> str:
 
 
 def explain(error: BaseException) -> None:
-    """Put Atoll's name for a method of another library into an error that is about to be shown."""
-    if isinstance(error, AttributeError) and len(error.args) == 1:
-        error.args = (f"{error.args[0]}{method_cure(error)}",)
+    """Put Atoll's name for a method of another library into an error that is about to be shown.
+
+    Errors of classes that have a __getattr__ have it already.
+    """
+    if not isinstance(error, AttributeError) or len(error.args) != 1:
+        return
+    text = str(error.args[0])
+    if text.endswith(f"has no attribute {error.name!r}"):
+        text += method_cure(error.obj, str(error.name))
+        error.args = (text,)
+    if "; did you mean " in text:
+        error.name = ""  # the interpreter would suggest the same name again
 
 
 def array_cure(name: str, makers: Sequence[str], is_numpys: bool) -> str:

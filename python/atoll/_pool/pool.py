@@ -334,8 +334,8 @@ class Pool(Executor):
     def __getattr__(self, name: str) -> Any:
         from .._names.others import method_cure
 
-        error = AttributeError(f"'Pool' object has no attribute {name!r}", name=name, obj=self)
-        raise AttributeError(error.args[0] + method_cure(error), name=name, obj=self)
+        text = f"'Pool' object has no attribute {name!r}{method_cure(self, name)}"
+        raise AttributeError(text, name=name, obj=self)
 
     def __repr__(self) -> str:
         job = self._jobs.current

@@ -17,6 +17,7 @@ import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 from ._packages import PACKAGES, Package
 
@@ -115,12 +116,19 @@ class _Loader(importlib.abc.Loader):
             setattr(module, name, getattr(importlib.import_module(owner), attribute) if attribute else value)
 
 
+class _Options(SimpleNamespace):
+    """Options of a package, which a call sets by keywords."""
+
+    def __call__(self, **options: Any) -> None:
+        vars(self).update(options)
+
+
 class _Empty(importlib.abc.Loader):
     """Makes a package whose modules are substitutes. Programs set options of `mpi4py.rc` before they import MPI."""
 
     def exec_module(self, module: ModuleType) -> None:
         if module.__name__ == "mpi4py":
-            vars(module)["rc"] = SimpleNamespace(
+            vars(module)["rc"] = _Options(
                 initialize=True, finalize=None, threads=True, thread_level="multiple"
             )
 

@@ -91,13 +91,8 @@ class Comm:
 
     def Gather(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
         """Copy the arrays of all PEs into recvbuf of the root, in their order."""
-        mine = _bytes_of(sendbuf)
-        here = self.Get_rank() == root
-        _atoll.fcollect(
-            _bytes_of(recvbuf) if here else np.empty(mine.size * self.Get_size(), np.uint8),
-            mine,
-            team=self._team,
-        )
+        dst = _bytes_of(recvbuf) if self.Get_rank() == root else None
+        _atoll.gather(dst, _bytes_of(sendbuf), root, team=self._team)
 
     def Scatter(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
         """Copy this PE's part of the root's array into recvbuf."""
@@ -203,6 +198,8 @@ def _name_of(op: Any) -> Any:
 
 def _array_of(buf: Any) -> Any:
     """Return an array itself, or the one in mpi4py's list of an array and a type."""
+    if buf is IN_PLACE:
+        raise NotImplementedError(f"IN_PLACE is for Reduce and Allreduce {_WITHOUT}")
     array = np.asarray(buf[0] if isinstance(buf, list | tuple) else buf)
     if not array.flags.c_contiguous:
         raise ValueError("The array is not contiguous; pass a contiguous copy of it.")

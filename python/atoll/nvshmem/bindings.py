@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import sys
 
-from . import collective, direct, init_fini, rma, teams
+from . import collective, direct, init_fini, rma
+from .direct import my_pe, n_pes, team_my_pe, team_n_pes
 from .nvshmem_types import NvshmemKernelObject
+from .teams import team_translate_pe
 
 __all__ = [
     "barrier",
@@ -45,31 +47,6 @@ class _Address:
 
     def __cuda_stream__(self) -> tuple[int, int]:
         return 0, self._address
-
-
-def my_pe() -> int:
-    """Return this PE's number. Local."""
-    return direct.my_pe()
-
-
-def n_pes() -> int:
-    """Return the number of PEs. Local."""
-    return direct.n_pes()
-
-
-def team_my_pe(team: int) -> int:
-    """Return this PE's number in a team. Local."""
-    return direct.team_my_pe(team)
-
-
-def team_n_pes(team: int) -> int:
-    """Return the number of PEs of a team. Local."""
-    return direct.team_n_pes(team)
-
-
-def team_translate_pe(src_team: int, src_pe: int, dest_team: int) -> int:
-    """Return the number in `dest_team` of a PE of `src_team`, or -1. Local."""
-    return teams.team_translate_pe(src_team, src_pe, dest_team)
 
 
 def init_status() -> int:

@@ -104,7 +104,7 @@ def named(made: Any) -> Any:
         try:
             arguments = tuple(map(_as_argument, arguments))
             keywords = {key: _as_argument(x) for key, x in keywords.items()}
-            with nullcontext() if INTERPRETED else on_gpu_of_tensors(arguments):
+            with nullcontext() if INTERPRETED else on_gpu_of_tensors((*arguments, *keywords.values())):
                 if keywords.get("launch_cooperative_grid") and not warmup and not INTERPRETED:
                     _check_resident(made, start, grid, arguments, keywords)
                 compiled = start(*arguments, grid=grid, warmup=warmup, **keywords)

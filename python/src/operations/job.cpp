@@ -130,7 +130,7 @@ void offer_python_stacks() {
         reinterpret_cast<decltype(dump_threads)>(::dlsym(RTLD_DEFAULT, "_Py_DumpTracebackThreads"));
     // Ours marks the end of the answer, so it comes after Python's output.
     common::answer_after_current_handler(dump_threads != nullptr ? &write_python_stacks : nullptr);
-    common::write_crash_stack();  // faulthandler has replaced it by a small one
+    common::install_crash_stack();  // faulthandler has replaced it by a small one
     area->python.store(fd + 1, std::memory_order_release);
 }
 
@@ -320,7 +320,7 @@ PyObject* offer_body(const Arguments<0>&) {
 }
 
 PyObject* stack_body(const Arguments<0>&) {
-    common::write_crash_stack();
+    common::install_crash_stack();
     Py_RETURN_NONE;
 }
 
@@ -520,7 +520,7 @@ Examples
      "package."},
     {"_offer_stacks", entry<0, offer_spec, offer_body>, "() -> None",
      "Let Python write the stacks of its threads when the launcher asks, if the library offers stacks."},
-    {"_write_crash_stack", entry<0, stack_spec, stack_body>, "() -> None",
+    {"_install_crash_stack", entry<0, stack_spec, stack_body>, "() -> None",
      "A stack for handlers of crashes, which faulthandler has replaced by a small one."},
     {"_ignored", entry<1, ignored_spec, ignored_body>, "(text: str) -> None",
      "Keep an exception that Python ignores, for reports of hangs."},

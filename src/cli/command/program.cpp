@@ -147,9 +147,15 @@ std::size_t start_of_program(const Arguments& command) {
     for (std::size_t i = 1; i < command.size(); ++i) {
         const std::string& word = command[i];
         if (word == "-m") return i;
-        if (word == "-W" || word == "-X") ++i;  // its value follows
         if (word.empty() || word[0] != '-') return i;
-        if (word == "-" || (word[1] != '-' && word.find_first_of("cm") != std::string::npos)) return 0;
+        if (word == "-") return 0;
+        if (word[1] == '-') {
+            if (word == "--check-hash-based-pycs") ++i;  // the only long option with a value
+            continue;
+        }
+        const std::size_t valued = word.find_first_of("WX");  // their value follows, in this word or the next
+        if (word.substr(0, valued).find_first_of("cm") != std::string::npos) return 0;
+        if (valued + 1 == word.size()) ++i;
     }
     return 0;
 }

@@ -23,11 +23,7 @@
 namespace atl::cli {
 namespace {
 
-double monotonic_s() {
-    timespec t{};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
+double monotonic_s() { return static_cast<double>(common::now_ns()) * 1e-9; }
 
 [[noreturn]] void fail(const std::string& what) {
     throw std::system_error(errno, std::generic_category(), what);

@@ -45,9 +45,9 @@ std::map<int, FileLock> awaited_file_locks(std::istream& locks) {
         const bool waits = kind == "->";
         if (waits) words >> kind;
         if (!(words >> rule >> mode >> process >> file_id)) continue;
-        if (!waits)
+        if (!waits && process > 0)  // -1: a lock of an open file, which no process has alone
             holders[number] = process;
-        else if (const auto holder = holders.find(number); holder != holders.end())
+        else if (const auto holder = holders.find(number); waits && holder != holders.end())
             awaited[process] = {holder->second, file_id};
     }
     return awaited;

@@ -303,6 +303,8 @@ void name_updates(std::vector<common::PeDoing>& doing) {
     }
 }
 
+bool shows_poll(const common::PeDoing& one) { return one.waits && one.polls && one.wait.site[0] != '\0'; }
+
 /// PEs that have been asked for their stacks and only poll a word show that soon. They then count as waiting.
 void show_polls(const common::BoardView& board, const std::vector<int>& asked,
                 std::vector<common::PeDoing>& doing) {
@@ -313,10 +315,9 @@ void show_polls(const common::BoardView& board, const std::vector<int>& asked,
         for (const int pe : asked) {
             common::PeDoing& one = doing[static_cast<std::size_t>(pe)];
             if (one.waits) continue;
-            if (common::PeDoing now = board.doing(pe); now.waits && now.polls && now.wait.site[0] != '\0')
-                one = std::move(now);
-            else
-                all_poll = false;
+            if (shows_poll(board.doing(pe, false)))
+                if (common::PeDoing now = board.doing(pe); shows_poll(now)) one = std::move(now);
+            all_poll = all_poll && one.waits;
         }
         if (all_poll) return;
         std::this_thread::sleep_for(between);

@@ -46,8 +46,8 @@ void Messages::release() noexcept {
     if (outbox_) team_.job().arena().free(outbox_);
 }
 
-/// Requests delivery of letters and returned cells. Without it they could overwrite later memory at that
-/// address after the team's end.
+/// Requests delivery of notifications and returned cells. Without it they could overwrite later memory at
+/// that address after the team's end.
 void Messages::subscribe() {
     const core::Spread& spread = *team_.spread();
     for (int pe = 0; pe < team_.n_pes(); ++pe) {

@@ -11,7 +11,7 @@ namespace atl::common {
 
 class FdChannel {
   public:
-    /// The address of a courier. Socket names are visible to every user of the host, tokens are not: parcels
+    /// The address of a channel. Socket names are visible to every user of the host, tokens are not: messages
     /// without the right token are discarded.
     struct Address {
         std::uint64_t name = 0;
@@ -26,10 +26,10 @@ class FdChannel {
     FdChannel();
     const Address& address() const { return address_; }
 
-    /// Sends a descriptor. Returns false if the receiver has not fetched earlier parcels yet. Throws
+    /// Sends a descriptor. Returns false if the receiver has not fetched earlier messages yet. Throws
     /// Error(system).
     bool send(const Address& to, int sender, std::uint64_t tag, const Fd& fd) const;
-    /// Returns the next parcel, if one has arrived. Never waits.
+    /// Returns the next message, if one has arrived. Never waits.
     std::optional<Received> receive() const;
 
   private:

@@ -206,7 +206,7 @@ void on_crash(int number, siginfo_t* info, void* context) {
 
 }  // namespace
 
-void write_crash_stack() noexcept {
+void install_crash_stack() noexcept {
     stack_t now{};
     if (::sigaltstack(nullptr, &now) != 0 || ((now.ss_flags & SS_DISABLE) == 0 && now.ss_size >= stack_bytes))
         return;
@@ -221,7 +221,7 @@ void note_crashes(StackArea& area) noexcept {
     process.store(::getpid(), std::memory_order_relaxed);
     static std::atomic<bool> installed{false};
     if (installed.exchange(true)) return;
-    write_crash_stack();
+    install_crash_stack();
     for (std::size_t i = 0; i < std::size(crash_signals); ++i) {
         struct sigaction now {};
         if (::sigaction(crash_signals[i], nullptr, &now) != 0 || now.sa_handler != SIG_DFL) continue;

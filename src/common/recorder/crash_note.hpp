@@ -33,7 +33,7 @@ struct CrashNote {
 void note_crashes(StackArea& area) noexcept;
 /// A stack for the handlers of this thread, which may have used up its own. Python's is small, and replaces
 /// it.
-ATOLL_API void write_crash_stack() noexcept;
+ATOLL_API void install_crash_stack() noexcept;
 /// Call before the area is unmapped.
 void forget_crashes(const StackArea& area) noexcept;
 

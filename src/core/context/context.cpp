@@ -176,10 +176,13 @@ Slot ContextBase::route_checked(const void* symmetric, std::size_t bytes, int pe
 void ContextBase::note_atomic(AtomicOp op, DType type, const void* symmetric, std::uint64_t value,
                               int pe) const {
     if (!state_->notes_moves()) return;
-    // That of a compare_swap follows the operation, if it stored the value.
-    if (op != AtomicOp::compare_swap) core::note_atomic(*state_, op, type, symmetric, value, pe);
+    core::note_atomic(*state_, op, type, symmetric, value, pe);
     if (core::polls_are_watched.load(std::memory_order_relaxed)) [[unlikely]]
         note_poll_of(*this, op, symmetric, size_of(type), pe);
+}
+
+void ContextBase::note_stored(DType type, const void* symmetric, std::uint64_t value, int pe) const {
+    if (state_->notes_moves()) core::note_atomic(*state_, AtomicOp::swap, type, symmetric, value, pe);
 }
 
 void ContextBase::note_update(SignalOp op, const std::uint64_t* signal, std::uint64_t value, int pe) const {

@@ -13,6 +13,7 @@
 #include "common/text.hpp"
 #include "core/context/host_only.hpp"
 #include "core/job/largest_team.hpp"
+#include "memory/round_up.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -119,7 +120,7 @@ void Mailbox::State::allocate(Job& owner) {
     job = owner.handle();
     job_state = &owner.state();
     slot_words = 1 + (capacity + data_bytes - 1) / data_bytes;
-    slot_words = (slot_words * sizeof(Word) + line - 1) / line * line / sizeof(Word);
+    slot_words = memory::round_up(slot_words * sizeof(Word), line) / sizeof(Word);
     std::size_t bytes = 0;
     const bool huge = __builtin_mul_overflow(slot_words * sizeof(Word), std::size_t{slots}, &bytes) ||
                       __builtin_add_overflow(bytes, sizeof(PairBlock), &bytes);

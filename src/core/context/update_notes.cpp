@@ -69,7 +69,8 @@ void note_put(ContextState& ctx, const void* target, const void* source, std::si
 
 void note_atomic(ContextState& ctx, AtomicOp op, DType type, const void* target, std::uint64_t value,
                  int pe) noexcept {
-    if (op == AtomicOp::fetch) return;
+    // A compare_swap is noted after it, if it stored its value.
+    if (op == AtomicOp::fetch || op == AtomicOp::compare_swap) return;
     UpdateKind kind = UpdateKind::change;
     if (type != DType::float32 && type != DType::float64) {
         if (op == AtomicOp::set || op == AtomicOp::swap) kind = UpdateKind::set;

@@ -71,11 +71,14 @@ std::vector<int> pes_beside(const WaitGraph& graph, int pe) {
 
 /// A PE that holds the lock of a file, and others that wait for it outside Atoll.
 std::optional<Cause> file_lock_held(const WaitGraph& graph) {
-    const std::vector<int> waiters =
-        graph.pes_that([](const PeDoing& one) { return one.file_lock_pe >= 0 && !one.waits; });
-    if (waiters.empty()) return std::nullopt;
-    const PeDoing& one = graph.of(waiters[0]);
+    const auto waits_for_file = [](const PeDoing& one) { return one.file_lock_pe >= 0 && !one.waits; };
+    const std::vector<int> all = graph.pes_that(waits_for_file);
+    if (all.empty()) return std::nullopt;
+    const PeDoing& one = graph.of(all[0]);
     const int holder = one.file_lock_pe;
+    const std::vector<int> waiters = graph.pes_that([&](const PeDoing& other) {
+        return waits_for_file(other) && other.file_lock_pe == holder && other.site == one.site;
+    });
     const std::string file = one.file_lock.empty() ? "a file" : "the file " + one.file_lock;
     const std::string its = graph.of(holder).waits ? ", and waits in " + graph.call_at(holder)
                                                    : ", and is in its own code" + at(graph.of(holder).site);

@@ -199,19 +199,15 @@ std::optional<Cause> lost_update(const WaitGraph& graph, const std::vector<int>&
     const bool lost_second = first->count < second->count;
     const int late = path[lost_second ? 0 : 1], other = path[lost_second ? 1 : 0];
     const common::UpdateSeen &lost = lost_second ? *second : *first, &answer = lost_second ? *first : *second;
-    const auto times = [](const common::UpdateSeen& seen) {
-        const std::string line = seen.site.text;
-        return (line.empty() ? "" : " at " + line) + ", " + std::to_string(seen.count) +
-               (seen.count == 1 ? " time" : " times");
-    };
     const common::WaitCopy& its = graph.of(late).wait;
-    return Cause{pe_text({late}) + " has set its awaited word" + (its.name[0] != '\0' ? ", " : "") +
-                     its.name + (its.name[0] != '\0' ? "," : "") + " back to " +
-                     std::to_string(static_cast<std::int64_t>(its.found)) + " after " + pe_text({other}) +
-                     " had set it to " + std::to_string(static_cast<std::int64_t>(lost.value)) + times(lost) +
-                     ", of which " + pe_text({late}) + " has answered " + std::to_string(answer.count) +
-                     "; " + pe_text({late}) + " waits in " + graph.call_at(late) + ", and " +
-                     pe_text({other}) + " waits for it in " + graph.call_at(other),
+    const std::string name = its.name[0] == '\0' ? "" : std::string(", ") + its.name + ",";
+    const std::string line = lost.site.text;
+    return Cause{pe_text({late}) + " has set its awaited word" + name + " back to " + number_text(its.found) +
+                     " after " + pe_text({other}) + " had set it to " + number_text(lost.value) +
+                     (line.empty() ? "" : " at " + line) + ", " + times_text(lost.count) + ", of which " +
+                     pe_text({late}) + " has answered " + std::to_string(answer.count) + "; " +
+                     pe_text({late}) + " waits in " + graph.call_at(late) + ", and " + pe_text({other}) +
+                     " waits for it in " + graph.call_at(other),
                  {late, other}};
 }
 
@@ -247,7 +243,7 @@ std::optional<Cause> left_out_element(const WaitGraph& graph, const std::vector<
         return left_out_cause(graph, first, other,
                               ", where " + pe_text(pes) + " set " +
                                   verb(pes, "another element", "other elements") + " of that array to " +
-                                  std::to_string(graph.of(other).wait.expected));
+                                  number_text(graph.of(other).wait.expected));
     }
     return std::nullopt;
 }

@@ -85,14 +85,14 @@ void HangWatch::check_board(bootstrap::Bootstrap* job, const common::BoardView& 
 /// The launcher's program asks these PEs for their lines. Without it the report lacks them.
 void HangWatch::check_sleepers(const common::BoardView& board, double limit_s, double now_s) {
     if (!sleep_) sleep_.emplace(limit_s, ::isatty(STDIN_FILENO) != 0, false);
-    std::atomic<std::uint32_t>& n_reports = board.header().reported_sleep;
-    if (!sleep_->is_due(now_s) || n_reports.load(std::memory_order_relaxed) != 0) return;
+    std::atomic<std::uint32_t>& reported = board.header().reported_sleep;
+    if (!sleep_->is_due(now_s) || reported.load(std::memory_order_relaxed) != 0) return;
     for (int pe = 0; pe < board.n_pes(); ++pe)
         if (board.entry(pe).pid.load(std::memory_order_acquire) == common::pid_elsewhere &&
             board.state(pe) < common::PeState::finalized)
             return;
     if (!sleep_->update(board.all_doing(false), now_s)) return;
-    if (n_reports.exchange(1, std::memory_order_relaxed) != 0) return;
+    if (reported.exchange(1, std::memory_order_relaxed) != 0) return;
     const std::string heading = sleep_->text_of_waits() + "; what the PEs are doing";
     if (!report_by_launcher(heading, board.header().path))
         common::say(report_of(board.all_doing(), heading, "atoll: "));

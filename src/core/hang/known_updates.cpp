@@ -55,8 +55,14 @@ std::vector<UpdateSeen> Known::all_of(int pe) const {
     return all;
 }
 
+std::string number_text(std::uint64_t value) { return std::to_string(static_cast<std::int64_t>(value)); }
+
+std::string times_text(std::uint64_t count) {
+    return std::to_string(count) + (count == 1 ? " time" : " times");
+}
+
 std::string text_of(const UpdateSeen& seen, const std::string& object) {
-    const auto value = std::to_string(static_cast<std::int64_t>(seen.value));
+    const std::string value = number_text(seen.value);
     switch (seen.kind) {
         case UpdateKind::set:
             return "last set " + object + " to " + value;

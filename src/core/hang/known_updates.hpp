@@ -84,6 +84,10 @@ struct Update {
     common::UpdateSeen seen;
 };
 
+/// A value of a word, as a signed number.
+std::string number_text(std::uint64_t value);
+/// "1 time", "3 times".
+std::string times_text(std::uint64_t count);
 /// "last added 1 to it", "last set it to 4", where `object` is "it".
 std::string text_of(const common::UpdateSeen& seen, const std::string& object);
 

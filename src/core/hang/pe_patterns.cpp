@@ -135,40 +135,45 @@ WordUpdates went_on(const Known& known, const std::vector<Update>& updates) {
                             with_site(its.wait.operation, its.wait.site));
 }
 
+namespace {
+
+constexpr std::uint64_t least_adding = 2;
+
+/// The addition that each other PE, two or more, has made equally often; null unless all have.
+const UpdateSeen* equal_additions(const Known& known, const std::vector<Update>& updates) {
+    if (known.has_lost() || updates.size() < least_adding ||
+        updates.size() + 1 != static_cast<std::size_t>(known.n_pes()))
+        return nullptr;
+    const UpdateSeen& first = updates.front().seen;
+    const bool are_equal = std::all_of(updates.begin(), updates.end(), [&](const Update& one) {
+        return one.pe != known.waiting() && one.seen.kind == common::UpdateKind::add &&
+               one.seen.value == first.value && one.seen.count == first.count;
+    });
+    return are_equal ? &first : nullptr;
+}
+
+}  // namespace
+
 std::optional<WordUpdates> set_back(const Known& known, const std::vector<Update>& updates) {
-    constexpr std::uint64_t least = 2;
-    const bool are_all = !known.has_lost() && known.home() == known.waiting() &&
-                         updates.size() + 1 == static_cast<std::size_t>(known.n_pes());
-    const bool are_alike = are_all && std::all_of(updates.begin(), updates.end(), [&](const Update& one) {
-                               return one.pe != known.waiting() && one.seen.kind == common::UpdateKind::add &&
-                                      one.seen.value == 1 && one.seen.count == updates.front().seen.count;
-                           });
-    if (!are_alike || updates.size() < least || updates.front().seen.count < least ||
-        known.wait().found >= updates.size() * updates.front().seen.count)
+    const UpdateSeen* const each = equal_additions(known, updates);
+    if (each == nullptr || each->value != 1 || each->count < 2 ||
+        known.wait().found >= updates.size() * each->count)
         return std::nullopt;
     std::vector<int> adding;
     for (const Update& one : updates) adding.push_back(one.pe);
     return fault(known.waiting(), "has set the awaited word back, and PE " + common::pe_ranges(adding) +
-                                      " have each added 1 to it " +
-                                      std::to_string(updates.front().seen.count) + " times");
+                                      " have each added 1 to it " + times_text(each->count));
 }
 
 std::optional<WordUpdates> counts_itself(const Known& known, const std::vector<Update>& updates) {
     const common::WaitCopy& wait = known.wait();
-    const auto others = static_cast<std::uint64_t>(known.n_pes()) - 1;
-    constexpr std::uint64_t least = 2;
-    if (known.has_lost() || others < least || updates.size() != others) return std::nullopt;
-    const UpdateSeen& first = updates.front().seen;
-    const bool are_alike = std::all_of(updates.begin(), updates.end(), [&](const Update& one) {
-        return one.pe != known.waiting() && one.seen.kind == common::UpdateKind::add &&
-               one.seen.value == first.value && one.seen.count == first.count;
-    });
-    const std::uint64_t each = first.value * first.count;
-    if (!are_alike || wait.found != each * others || wait.expected != each * (others + 1))
-        return std::nullopt;
-    return fault(known.waiting(), "waits for " + std::to_string(wait.expected) + ", and each of the " +
-                                      std::to_string(others) + " other PEs has added " +
-                                      std::to_string(each) +
+    const UpdateSeen* const one = equal_additions(known, updates);
+    if (one == nullptr) return std::nullopt;
+    const std::uint64_t each = one->value * one->count;
+    if (wait.found != each * updates.size() || wait.expected != wait.found + each) return std::nullopt;
+    return fault(known.waiting(), "waits for " + number_text(wait.expected) + ", and each of the " +
+                                      std::to_string(updates.size()) + " other PEs has added " +
+                                      number_text(each) +
                                       " to the awaited word: it waits for an addition of its own");
 }
 
@@ -189,12 +194,12 @@ std::optional<WordUpdates> sets_among_additions(const Known& known, const std::v
             return std::nullopt;
         }
     }
-    constexpr std::size_t least = 2;
     // A reset sets another value, which is 0 as a rule.
-    if (known.has_lost() || setting == nullptr || adding.size() < least || setting->seen.value != added)
+    if (known.has_lost() || setting == nullptr || adding.size() < least_adding ||
+        setting->seen.value != added)
         return std::nullopt;
     return fault(setting->pe, text_of(setting->seen, "the awaited word") + ", to which PE " +
-                                  common::pe_ranges(adding) + " add " + std::to_string(*added));
+                                  common::pe_ranges(adding) + " add " + number_text(*added));
 }
 
 std::optional<WordUpdates> next_in_turn(const Known& known, const std::vector<Update>& updates) {
@@ -204,20 +209,18 @@ std::optional<WordUpdates> next_in_turn(const Known& known, const std::vector<Up
     std::map<std::uint64_t, int> by_value;
     for (const Update& one : updates)
         if (one.seen.kind == common::UpdateKind::set) by_value[one.seen.value] = one.pe;
-    const std::uint64_t first = by_value.empty() ? 0 : by_value.begin()->first;
     // Each PE has set its own value, one after the other.
-    if (by_value.size() != updates.size() || by_value.rbegin()->first != wait.found ||
-        by_value.size() != static_cast<std::size_t>(known.n_pes()) ||
-        wait.found - first + 1 != by_value.size())
+    const auto all = static_cast<std::size_t>(known.n_pes());
+    if (updates.size() != all || by_value.size() != all) return std::nullopt;
+    const auto [first, next] = *by_value.begin();
+    if (by_value.rbegin()->first != wait.found || wait.found - first + 1 != all || next == known.waiting())
         return std::nullopt;
     std::string others;
     for (const auto& [value, pe] : by_value)
-        if (value != first) others += (others.empty() ? "" : ",") + std::to_string(pe);
-    const int next = by_value.begin()->second;
-    if (next == known.waiting()) return std::nullopt;
-    return omission(next, "last set the awaited word to " + std::to_string(first) + ", then PE " + others +
-                              " set it to " + std::to_string(first + 1) + " to " +
-                              std::to_string(wait.found) + ", and its next turn is missing");
+        if (pe != next) others += (others.empty() ? "" : ",") + std::to_string(pe);
+    return omission(next, "last set the awaited word to " + number_text(first) + ", then PE " + others +
+                              " set it to " + number_text(first + 1) + " to " + number_text(wait.found) +
+                              ", and its next turn is missing");
 }
 
 }  // namespace atl::core

@@ -114,9 +114,8 @@ std::optional<WordUpdates> fewer_additions(const Known& known, const std::vector
     const auto& [few, pe] = *by_count.begin();
     const auto& [many, others] = *by_count.rbegin();
     if (pe.size() != 1 || others.size() < 2) return std::nullopt;
-    return fault(pe[0], "has added to the awaited word " + std::to_string(few) +
-                            (few == 1 ? " time" : " times") + ", and PE " + common::pe_ranges(others) + " " +
-                            std::to_string(many) + " times");
+    return fault(pe[0], "has added to the awaited word " + times_text(few) + ", and PE " +
+                            common::pe_ranges(others) + " " + std::to_string(many) + " times");
 }
 
 /// The additions of the waiting PE to the copy of the awaited word on `pe`; 0 if it made other updates, too.
@@ -138,10 +137,9 @@ std::optional<WordUpdates> fewer_than_back(const Known& known, const std::vector
         if (pe == known.waiting() || seen.kind != UpdateKind::add || back == 0) return std::nullopt;
         if (seen.count == back) continue;
         if (found || seen.count > back) return std::nullopt;
-        found =
-            omission(pe, "has added to the awaited word " + std::to_string(seen.count) +
-                             (seen.count == 1 ? " time" : " times") + ", and " + pe_text({known.waiting()}) +
-                             " to that of PE " + std::to_string(pe) + " " + std::to_string(back) + " times");
+        found = omission(pe, "has added to the awaited word " + times_text(seen.count) + ", and " +
+                                 pe_text({known.waiting()}) + " to that of PE " + std::to_string(pe) + " " +
+                                 std::to_string(back) + " times");
     }
     return found;
 }
@@ -213,9 +211,8 @@ std::optional<WordUpdates> behind_others(const EqualUpdates& alike) {
     if (seen.kind == UpdateKind::set && seen.value != alike.theirs.value)
         return fault(pe, text_of(seen, "the awaited word") + others + text_of(alike.theirs, "other PEs'"));
     if (seen.kind == UpdateKind::add && seen.count < alike.theirs.count)
-        return fault(pe, "has updated the awaited word " + std::to_string(seen.count) +
-                             (seen.count == 1 ? " time" : " times") + others + "have updated other PEs' " +
-                             std::to_string(alike.theirs.count) + " times");
+        return fault(pe, "has updated the awaited word " + times_text(seen.count) + others +
+                             "have updated other PEs' " + std::to_string(alike.theirs.count) + " times");
     return std::nullopt;
 }
 
@@ -338,10 +335,8 @@ std::optional<WordUpdates> holder_of_word(const Known& known, const std::vector<
     // If updates are unknown, the value must be a number of the PE.
     const auto found = static_cast<std::int64_t>(known.wait().found);
     if (known.has_lost() && (found < 2 || (found != holder && found != holder + 1))) return std::nullopt;
-    return fault(holder, "last set the awaited word to " +
-                             std::to_string(static_cast<std::int64_t>(known.wait().found)) + ", and PE " +
-                             common::pe_ranges(others) + " last set it to " +
-                             std::to_string(static_cast<std::int64_t>(*released)));
+    return fault(holder, "last set the awaited word to " + number_text(known.wait().found) + ", and PE " +
+                             common::pe_ranges(others) + " last set it to " + number_text(*released));
 }
 
 /// ", PE 1 updated that of PE 2": the PEs that have updated copies of the awaited word, but not it. Empty for

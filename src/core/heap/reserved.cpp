@@ -27,7 +27,7 @@ Words world_pes(const Team& team) {
     return {members.begin(), members.end()};
 }
 
-/// Room, start and stop of a block, then the PEs of its team.
+/// Region, start and stop of a block, then the PEs of its team.
 Words key_of(const ReservedSpan& span) {
     Words key{span.region, span.start, span.stop};
     for (const std::uint64_t pe : world_pes(span.team)) key.push_back(pe);
@@ -85,7 +85,7 @@ std::set<Words> Reserved::kept_by(const Team& team) {
 std::optional<std::uint64_t> Reserved::first_gap(const std::set<Words>& kept, std::uint64_t region,
                                                  std::size_t bytes) const {
     std::uint64_t at = 0;
-    for (const Words& key : kept) {  // in the order of rooms and starts
+    for (const Words& key : kept) {  // in the order of regions and starts
         if (key[0] != region) continue;
         if (key[1] >= at && key[1] - at >= bytes) return at;
         at = std::max(at, key[2]);

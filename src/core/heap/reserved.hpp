@@ -17,7 +17,7 @@ namespace atl::core {
 class JobBase;
 class SymmetricHeap;
 
-/// A block in a room of reserved memory, at the same place on all members of its team.
+/// A block in a region of reserved memory, at the same offset on all members of its team.
 struct ReservedSpan {
     std::uint64_t region = 0, start = 0, stop = 0;
     Team team;  ///< holds the context by which members put into the block
@@ -25,13 +25,13 @@ struct ReservedSpan {
     std::atomic<bool> is_used{true};  ///< until this PE drops the block
 };
 
-/// This PE's rooms, in the order of their reservation, and the blocks that lie in them. PEs of one job have
-/// the same rooms, and those blocks of which they are members. Teams that share a PE allocate one after the
+/// This PE's regions, in the order of their reservation, and the blocks that lie in them. PEs of one job have
+/// the same regions, and those blocks of which they are members. Teams that share a PE allocate one after the
 /// other.
 class Reserved {
   public:
     Reserved(JobBase& job, SymmetricHeap& heap) : job_(job), heap_(heap) {}
-    /// Adds a room. Collective over the world. Throws Error(out_of_memory).
+    /// Adds a region. Collective over the world. Throws Error(out_of_memory).
     void add(std::size_t bytes);
     /// Returns a block of zeros where no member has another one. Collective over the team. A dropped block is
     /// free once all PEs of its team have dropped it and make this call. Throws Error(out_of_memory), on

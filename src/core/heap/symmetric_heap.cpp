@@ -6,6 +6,7 @@
 #include "core/base/job_base.hpp"
 #include "core/team/predefined_teams.hpp"
 #include "core/team/team_state.hpp"
+#include "memory/round_up.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -20,8 +21,7 @@ namespace {
 constexpr std::size_t counted_from_bytes = std::size_t{1} << 20;
 
 std::size_t end_of(std::size_t offset, std::size_t bytes) {
-    constexpr std::size_t granule = memory::Allocator::granule;
-    return offset + (bytes + granule - 1) / granule * granule;
+    return offset + memory::round_up(bytes, memory::Allocator::granule);
 }
 
 }  // namespace

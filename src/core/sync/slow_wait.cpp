@@ -88,8 +88,7 @@ void SlowWait::bound_by(double timeout_s) {
         const bool is_free = starts_ && (!settings.init_timeout_given || job_.waits().at_start.are_watched());
         if (timeout_s <= 0 || is_free) return;
     }
-    const auto bound_ns = static_cast<std::uint64_t>(std::min(timeout_s, 1e9) * 1e9);
-    deadline_ns_ = start_ns_ + std::max<std::uint64_t>(bound_ns, 1);
+    deadline_ns_ = start_ns_ + std::max<std::uint64_t>(common::timeout_ns(timeout_s), 1);
 }
 
 /// Adds the wait to the PE's log, within the call that waits.

@@ -69,7 +69,7 @@ struct SpreadBlock {
     };
     RoundLine round[most_rounds];
     // Rows of exchanges follow: two for each member, part by part. Then inboxes: one for each member of the
-    // part, with a letter for each member of the team.
+    // part, with a notification for each member of the team.
 
     /// "Cells are ready": sent by a sender of messages to a receiver in another part, see
     /// src/collective/messages/far_channel.hpp.
@@ -145,10 +145,11 @@ class Spread {
     }
     /// Makes earlier unacknowledged puts to a member complete, too, once `complete` returns.
     void subscribe(int member) const;
-    // ---- letters between members of different parts
-    /// Offset of the letter from `writer` to `reader`, in the slot of the first member of the reader's part.
+    // ---- notifications between members of different parts
+    /// Offset of the notification from `writer` to `reader`, in the slot of the first member of the reader's
+    /// part.
     std::uint64_t notification_offset(int reader, int writer) const;
-    /// The letter from `writer` to this PE.
+    /// The notification from `writer` to this PE.
     SpreadBlock::Notification& my_notification(int writer) const;
     int first_of_part(int member) const {
         return parts_.first[static_cast<std::size_t>(parts_.part_of[static_cast<std::size_t>(member)])];

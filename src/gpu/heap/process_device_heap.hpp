@@ -6,6 +6,7 @@
 #include "gpu/gpu.hpp"
 #include "memory/allocator.hpp"
 #include "memory/process_heap.hpp"
+#include "memory/round_up.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +33,7 @@ class ProcessDeviceHeap {
     };
     static constexpr std::size_t alignment = 512;
     static constexpr std::size_t pad_distance(std::size_t pad_bytes) {
-        return (pad_bytes + alignment - 1) / alignment * alignment;
+        return memory::round_up(pad_bytes, alignment);
     }
     /// The most processes whose memory one process maps, itself included.
     static constexpr int most_processes = 32;
@@ -103,7 +104,7 @@ class ProcessDeviceHeap {
         std::uint64_t tag;
         common::Fd fd;
     };
-    /// Another process, by the name of its courier.
+    /// Another process, by the address of its channel.
     struct Peer {
         int slot;
         std::size_t sent = 0, mapped = 0;  ///< chunks of this process's heap, and of the other's

@@ -2,6 +2,7 @@
 // each team.
 #include "gpu/heap/team_ranges.hpp"
 #include "gpu/device_calls.hpp"
+#include "memory/round_up.hpp"
 
 #include <algorithm>
 
@@ -14,7 +15,7 @@ namespace {
 constexpr unsigned world_words_bytes = 2u << 20;
 constexpr unsigned most_team_words_bytes = 256u << 10;
 
-constexpr std::size_t whole_lines(std::size_t bytes) { return (bytes + 127) / 128 * 128; }
+constexpr std::size_t whole_lines(std::size_t bytes) { return memory::round_up(bytes, 128); }
 /// Bytes of a team's memory for collectives; its messages follow.
 constexpr std::size_t collective_bytes(int n_pes, unsigned words_bytes) {
     return whole_lines(GroupMemory{n_pes, words_bytes}.bytes());

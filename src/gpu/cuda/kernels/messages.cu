@@ -1,5 +1,5 @@
-// Two-sided messages in stream order. The sender leaves a letter with the address of its data. The receiver
-// fetches the data and acknowledges.
+// Two-sided messages in stream order. The sender leaves a notification with the address of its data. The
+// receiver fetches the data and acknowledges.
 #include "atoll/device/rma.hpp"
 #include "atoll/device/wait.hpp"
 #include "gpu/cuda/kernels/units.cuh"
@@ -37,7 +37,7 @@ __device__ void send(const MessagesCall& call, const MessageMemory& memory, cons
         static_cast<char*>(message.data) - call.team.window - call.team.my_slot * call.team.stride;
     memcpy(header.words, &offset, sizeof offset);
     memcpy(header.words + 2, &message.bytes, sizeof message.bytes);
-    __threadfence_system();  // makes the data visible before the letter
+    __threadfence_system();  // makes the data visible before the notification
     post(device::peer(call.team, call.memory, message.pe) + memory.header_at(call.team.my_pe, number), header,
          number);
     const unsigned* done = word(call, memory.done_at(message.pe));
