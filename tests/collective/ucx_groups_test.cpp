@@ -42,11 +42,11 @@ std::string error_of(Group& group, const Call& call, double timeout_s = 0) {
     return {};
 }
 
-constexpr std::size_t sizes[] = {0, 1, 5, 3000, 20'000, 600'001};
+constexpr std::size_t group_sizes[] = {0, 1, 5, 3000, 20'000, 600'001};
 
 TEST_F(FarGroups, ReductionsAndBroadcastsMatchTheModel) {
     as_members([](Group& group, int rank) {
-        for (const std::size_t count : sizes) {
+        for (const std::size_t count : group_sizes) {
             Values in = values_of<Values>(rank, count), out(count), expected(count);
             for (std::size_t k = 0; k < count; ++k)
                 for (int i = 0; i < n; ++i) expected[k] += i * 1000 + static_cast<std::int32_t>(k);
@@ -71,7 +71,7 @@ TEST_F(FarGroups, ReductionsAndBroadcastsMatchTheModel) {
 
 TEST_F(FarGroups, PiecesOfDifferentSizesArriveAtTheirPlaces) {
     as_members([](Group& group, int rank) {
-        for (const std::size_t count : sizes) {
+        for (const std::size_t count : group_sizes) {
             Call call = call_of(Kind::all_to_all);
             std::vector<Values> in, out;
             for (int j = 0; j < n; ++j) {
@@ -95,7 +95,7 @@ TEST_F(FarGroups, MessagesArriveByTags) {
     as_members([](Group& group, int rank) {
         const int other = rank == 2 ? 0 : 2;
         if (rank == 1) return;
-        for (const std::size_t count : sizes) {
+        for (const std::size_t count : group_sizes) {
             Values one = values_of<Values>(rank, count), two = values_of<Values>(rank + 10, count),
                    first(count), second(count);
             std::vector<RequestPtr> requests;

@@ -99,13 +99,13 @@ bool is_a_call(const EventCopy& event) {
 }
 
 /// The PEs with the same last events.
-struct Group {
+struct SameLines {
     std::vector<int> pes;
     std::vector<Line> lines;
 };
 
-void add_to(std::vector<Group>& groups, int pe, const std::vector<Line>& lines) {
-    const auto found = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
+void add_to(std::vector<SameLines>& groups, int pe, const std::vector<Line>& lines) {
+    const auto found = std::find_if(groups.begin(), groups.end(), [&](const SameLines& group) {
         return std::equal(lines.begin(), lines.end(), group.lines.begin(), group.lines.end(),
                           [](const Line& a, const Line& b) { return a.is_like(b); });
     });
@@ -153,7 +153,7 @@ std::string history_text(const std::vector<PeHistory>& histories, std::uint64_t 
         return std::any_of(one.events.begin(), one.events.end(), is_a_call);
     });
     if (is_empty) return {};
-    std::vector<Group> groups;
+    std::vector<SameLines> groups;
     for (const PeHistory& one : histories) {
         std::vector<Line> lines;
         for (const EventCopy& event : shown(one.events)) lines.push_back(line_of(event, one.events, end_ns));

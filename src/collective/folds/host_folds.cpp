@@ -100,7 +100,7 @@ constexpr Row boolean() {
             fold<T, Logical<Xor>>};
 }
 
-constexpr std::array<Row, dtype_count> table = {
+constexpr std::array<Row, dtype_count> folds_by_type = {
     // in the order of DType
     integer<std::int8_t>(),
     integer<std::int16_t>(),
@@ -122,8 +122,8 @@ constexpr std::array<Row, dtype_count> table = {
 
 [[noreturn]] void refuse(DType type, ReduceOp op) {
     std::string takes;
-    for (std::size_t t = 0; t < table.size(); ++t)
-        if (table[t][static_cast<std::size_t>(op)])
+    for (std::size_t t = 0; t < folds_by_type.size(); ++t)
+        if (folds_by_type[t][static_cast<std::size_t>(op)])
             takes += (takes.empty() ? "" : ", ") + core::text_of(static_cast<DType>(t));
     throw Error(ErrorCode::dtype_mismatch, core::text_of(op) + " of " + core::text_of(type) +
                                                " is not defined; " + core::text_of(op) + " takes " + takes +
@@ -135,11 +135,11 @@ constexpr std::array<Row, dtype_count> table = {
 Kernel kernel_for(DType type, ReduceOp op) {
     const auto t = static_cast<std::size_t>(type);
     const auto o = static_cast<std::size_t>(op);
-    if (t >= table.size() || o >= table[0].size())
+    if (t >= folds_by_type.size() || o >= folds_by_type[0].size())
         throw Error(ErrorCode::invalid_argument, "There is no reduction operator " + std::to_string(o) +
                                                      " or no element type " + std::to_string(t) + ".");
-    if (!table[t][o]) refuse(type, op);
-    Kernel kernel{table[t][o], size_of(type)};
+    if (!folds_by_type[t][o]) refuse(type, op);
+    Kernel kernel{folds_by_type[t][o], size_of(type)};
     if (is_half(type)) kernel.half = type;
     return kernel;
 }
