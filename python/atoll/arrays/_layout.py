@@ -334,10 +334,11 @@ def listed(given: Any) -> list[Any]:
 
 def numbers_of(given: int | Iterable[int]) -> tuple[int, ...]:
     """Return a number for each axis, of one number for the only axis or of several."""
-    for n in listed(given):
+    numbers = listed(given)
+    for n in numbers:
         if not is_one(n):
             raise TypeError(f"a shape or a grid has {n!r}, a {type(n).__name__}; expected integers.")
-    return tuple(map(operator.index, listed(given)))
+    return tuple(map(operator.index, numbers))
 
 
 def _grid_of(

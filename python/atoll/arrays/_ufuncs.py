@@ -17,7 +17,7 @@ import atoll
 from . import _libraries
 from ._compared import compared, library_of, team_of
 from ._functions._contractions import vecdot
-from ._functions._elements import reduced
+from ._functions._elements import reduction
 from ._functions._products import matmul
 from ._functions._scans import accumulate
 from ._functions._table import function_of
@@ -312,7 +312,7 @@ _VIEWS = {
     *(np.transpose, np.permute_dims, np.matrix_transpose, np.linalg.matrix_transpose, np.reshape, np.ravel),
     *(np.flip, np.flipud, np.fliplr, np.expand_dims, np.squeeze, np.moveaxis, np.swapaxes),
 }
-_ATTRIBUTES = {np.shape: "shape", np.ndim: "ndim", np.size: "size"}
+_ATTRIBUTES = {np.shape: "shape", np.ndim: "ndim"}
 
 
 def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -326,26 +326,20 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
     from ._array import DistArray
     from ._methods._derived import derived
 
-    if function in _ATTRIBUTES and len(arguments) == 1 and not keywords:
-        return getattr(arguments[0], _ATTRIBUTES[function])
+    first = arguments[0] if arguments else next(iter(keywords.values()), None)
     if function is np.size:
         return _size(*arguments, **keywords)
+    if function in _ATTRIBUTES:
+        return getattr(first, _ATTRIBUTES[function])
     if function in (np.can_cast, np.result_type):  # these depend on dtypes alone, so they are not collective
         return function(*(x.dtype if isinstance(x, DistArray) else x for x in arguments), **keywords)
     name = f"numpy.{function.__name__}"
     if function in _ELEMENTWISE and (function is not np.where or len(arguments) == 3):
         meet = in_place if keywords.get("out") is not None else compared
         found = meet(name, arguments, keywords, lambda: _by_part(function, arguments, keywords))
-        return derived(arguments[0], found, f"np.{function.__name__}(a)") if function in _PARTS else found
-    if (
-        function in _METHODS
-        and not {"where", "initial"}.isdisjoint(keywords)
-        and isinstance(arguments[0], DistArray)
-    ):
-        a, *more = arguments
-        how = _METHODS[function]
-        return compared(name, arguments, keywords, lambda: reduced(how, a, more, keywords))
-    ours = _ours(function, arguments)
+        return derived(first, found, f"np.{function.__name__}(a)") if function in _PARTS else found
+    is_of_some = function in _METHODS and not {"where", "initial"}.isdisjoint(keywords)
+    ours = reduction(_METHODS[function]) if is_of_some else _ours(function, arguments)
     if ours is not None:
         required, named = _by_name(function, ours, arguments, keywords)
         is_on_first = function in _METHODS or function in _LIKE
@@ -384,7 +378,9 @@ def takes(name: str) -> bool:
     found = getattr(np, name, None)
     if not callable(found) or isinstance(found, type):
         return False
-    is_simple = isinstance(found, np.ufunc) or found in _ELEMENTWISE or found in _ATTRIBUTES
+    is_simple = (
+        isinstance(found, np.ufunc) or found in _ELEMENTWISE or found in _ATTRIBUTES or found is np.size
+    )
     return is_simple or _ours(found, ()) is not None
 
 

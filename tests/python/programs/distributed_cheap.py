@@ -169,6 +169,14 @@ def reductions_take_masks_and_starts(rng: random.Random) -> None:
         same(function(a, axis, where=mask, keepdims=True), function(whole, axis, where=chosen, keepdims=True))
     if chosen.any():
         close(np.mean(a, where=mask), np.mean(whole, where=chosen))
+        close(
+            np.mean(a, axis, np.float32, where=mask, keepdims=True),
+            np.mean(whole, axis, np.float32, where=chosen, keepdims=True),
+        )
+    same(np.sum(a=a, where=mask), np.sum(whole, where=chosen))
+    same(np.max(a, where=True, initial=None), np.max(whole))
+    same(np.real(val=a), np.real(whole))
+    assert (np.ndim(a=a), np.shape(a=a)) == (whole.ndim, whole.shape)
     refused(
         [(lambda: np.min(a, where=mask), "no initial="), (lambda: np.std(a, where=mask), "takes no where=")]
     )
@@ -214,6 +222,27 @@ def times_have_an_order(rng: random.Random) -> None:
             a = arrays.from_array(whole)
         a.sort()
         same(a, np.sort(whole))
+
+
+@check
+def members_are_found_among_other_dtypes(rng: random.Random) -> None:
+    """Signed and unsigned integers of 64 bits are compared exactly, though their common dtype is float64."""
+    large, small = np.array([2**63 + 1, 2**53 + 1, 5] * 4, np.uint64), np.array([5, -1, 2**53] * 3)
+    a, b = arrays.from_array(large), arrays.from_array(small, dist="cyclic")
+    same(np.isin(a, b), large == 5)
+    same(np.isin(b, a), small == 5)
+    same(np.isin(a, small), large == 5)
+    same(np.isin(b, [5.0, 2.5]), small == 5)
+    same(np.isin(b, np.array([5, "a", None], object)), small == 5)
+
+
+@check
+def replicated_indices_count_once(rng: random.Random) -> None:
+    made, index = arrays.zeros(10, np.int64), np.array([1, 1, 2])
+    its = arrays.from_array(index, dist="replicated")
+    made.at[its].add(1)
+    made.at[its].add(arrays.from_array(np.array([5, 6, 7]), dist="replicated"))
+    same(made, np.bincount(index, [6, 7, 8], 10).astype(np.int64))
 
 
 @check

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -178,37 +179,49 @@ _STARTS: dict[str, tuple[Any, Any]] = {
 }
 
 
-def reduced(name: str, a: DistArray, more: Sequence[Any], keywords: dict[str, Any]) -> Any:
-    """Return a reduction with `where=` or `initial=` of NumPy's function. Collective.
+@functools.cache
+def reduction(name: str) -> Callable[..., Any]:
+    """Return a reduction of NumPy with its `where=` and `initial=`.
 
     Raises
     ------
     TypeError
-        If the reduction takes none.
-    ValueError
-        If a minimum or maximum under a mask has no `initial`.
+        If ours takes none.
     """
-    if name not in _STARTS or (name in ("any", "all", "mean") and "initial" in keywords):
+    if name not in _STARTS:
         raise TypeError(f"numpy.{name} of a distributed array takes no where= or initial=; use numpy.where.")
-    rest = {key: value for key, value in keywords.items() if key not in ("where", "initial")}
-    mask, initial = keywords.get("where", True), keywords.get("initial")
+    return functools.partial(_reduced, name)
+
+
+def _reduced(
+    name: str,
+    a: DistArray,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    where: Any = True,
+    initial: Any = None,
+) -> Any:
     neutral, ufunc = _STARTS[name]
     neutral = initial if neutral is None else neutral
-    if mask is True:
-        found = getattr(a, name)(*more, **rest)
-        return ufunc(found, initial)
-    if neutral is None:
+    rest = {"keepdims": keepdims} if dtype is None else {"keepdims": keepdims, "dtype": dtype}
+    if where is True:
+        kept: Any = a
+    elif neutral is None:
         raise ValueError(f"numpy.{name}(where=mask): no initial= for elements without True in the mask.")
-    kept = np.where(mask, a, neutral)
-    if name == "mean":
-        axis = more[0] if more else rest.get("axis")
-        total = kept.astype(np.result_type(a.dtype, np.float32) if a.dtype.kind in "fc" else np.float64).sum(
-            *more, **rest
-        )
-        count = np.where(mask, np.ones_like(a, dtype=np.int64), 0).sum(
-            axis, keepdims=rest.get("keepdims", False)
-        )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(total / count, a.dtype if a.dtype.kind in "fc" else np.float64)[()]
-    found = getattr(kept, name)(*more, **rest)
+    elif name == "mean":
+        return _mean_of_some(a, axis, dtype, keepdims, where)
+    else:
+        kept = np.where(where, a, neutral)
+    found = getattr(kept, name)(axis, **rest)
     return found if initial is None else ufunc(found, initial)
+
+
+def _mean_of_some(a: DistArray, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
+    is_inexact = a.dtype.kind in "fc"
+    between = dtype or (np.result_type(a.dtype, np.float32) if is_inexact else np.float64)
+    total = np.where(where, a, 0).sum(axis, between, keepdims=keepdims)
+    count = np.where(where, np.ones_like(a, dtype=np.int64), 0).sum(axis, keepdims=keepdims)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(total / count, dtype or (a.dtype if is_inexact else np.float64))[()]

@@ -9,7 +9,7 @@ import numpy as np
 
 import atoll
 
-from .. import _axis
+from .. import _axis, _replicated
 from .._compared import collective
 from .._layout import Layout
 from .._parts import Parts
@@ -144,8 +144,12 @@ class ChosenByAll:
             )
 
         def write() -> None:
-            chosen = a.at[tuple(each.local for each in indices)]
-            getattr(chosen, how)(values.local if is_part else values)
+            own, given = (
+                _replicated.in_blocks(indices),
+                _replicated.in_blocks(values),
+            )  # a copy would add once more
+            chosen = a.at[tuple(each.local for each in own)]
+            getattr(chosen, how)(given.local if is_part else given)
 
         in_place(f"a.at[indices].{how}", (a, indices, values), {}, write)
 

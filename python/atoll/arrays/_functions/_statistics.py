@@ -176,6 +176,14 @@ def _panels(a: Any) -> Iterator[Array]:
         yield a[start : start + PANEL]
 
 
+def _is_in(values: Array, ordered: Array) -> Array:
+    """Return `numpy.isin(values, ordered)` without its dozen temporary arrays of the length of both."""
+    if ordered.dtype.kind == "O":
+        return np.isin(values, ordered)
+    near = np.minimum(np.searchsorted(ordered, values), ordered.size - 1)
+    return np.asarray(ordered[near] == values)
+
+
 @collective()
 def isin(element: Any, test_elements: Any, *, invert: bool = False) -> DistArray:
     """Return True where an element is one of others. Collective; the others may be NumPy's, or distributed.
@@ -189,15 +197,20 @@ def isin(element: Any, test_elements: Any, *, invert: bool = False) -> DistArray
             "isin: the elements are no distributed array, only the test elements; use np.isin(x, b.to_numpy())."
         )
     its = _sorting.unique(test_elements) if isinstance(test_elements, DistArray) else np.ravel(test_elements)
-    found = np.zeros(element.local.size, bool)
     values = element.local.reshape(-1)
+    if values.dtype.kind + its.dtype.kind in (
+        "iu",
+        "ui",
+    ):  # their common dtype is float64, which is not exact
+        limits = np.iinfo(values.dtype)
+        its = its[(its >= limits.min) & (its <= limits.max)].astype(values.dtype)
+    common = np.result_type(values.dtype, its.dtype)
+    found = np.zeros(values.size, bool)
     for panel in _panels(its):
-        ordered = np.sort(np.asarray(panel))
-        # Not numpy.isin, which takes a dozen temporary arrays of the length of both.
+        ordered = np.sort(np.asarray(panel, common)) if common.kind != "O" else panel
         for start in range(0, values.size, CHUNK) if ordered.size else ():
             some = values[start : start + CHUNK]
-            near = np.minimum(np.searchsorted(ordered, some), ordered.size - 1)
-            found[start : start + CHUNK] |= ordered[near] == some
+            found[start : start + CHUNK] |= _is_in(some, ordered)
     found = found.reshape(element.local.shape)
     _current.barrier()
     return DistArray._from_part(element._layout.without_halo(), found ^ invert)
