@@ -51,7 +51,7 @@ class Boxes(Parts):
         return read_only(found) if isinstance(found, np.ndarray) else found
 
     def _by_distributed(self, key: Any) -> Any:
-        if isinstance(key, Parts) and (key.dtype.kind not in "iu" or key.dtype == np.bool_):
+        if isinstance(key, Parts) and key.dtype.kind not in "iu":
             return select(_array(self), _array(key))
         return elements(_array(self), indices_of(self, key))
 

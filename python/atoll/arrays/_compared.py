@@ -92,12 +92,15 @@ def compared(
     keywords: Mapping[str, Any],
     function: Callable[[], R],
     team: atoll.Team | None = None,
+    *,
+    meets: bool = False,
 ) -> R:
     """Return the result of a function after a comparison of the call that it belongs to. Collective over a team.
 
     The team is by default that of the arguments.
 
-    Nothing is compared within another such call, in a job of one PE, or with ATOLL_CHECK=none.
+    Nothing is compared within another such call, in a job of one PE, or with ATOLL_CHECK=none. With `meets` the function
+    begins once all PEs are here in those cases, too; a comparison is such a meeting.
 
     Raises
     ------
@@ -105,6 +108,8 @@ def compared(
         On every PE, if two PEs make different calls. It names both calls and their lines.
     """
     if _thread.is_inside:
+        if meets and _current.n_pes() > 1:
+            _current.barrier()
         return function()
     its = library_of(name, arguments, keywords)
     with _current.over(team or team_of(name, arguments, keywords, keywords.get("team")), its, name):
@@ -115,6 +120,8 @@ def compared(
                 is_much = _compare(name, arguments, keywords, is_much)
             elif _current.n_pes() > 1:
                 is_much = False  # no PE knows of the others
+                if meets:
+                    _current.barrier()
             # All PEs are known to make this call. The function may raise an error on one of them.
             if is_much and _current.n_pes() == atoll.WORLD.n_pes():
                 _dropped.free()
@@ -190,11 +197,6 @@ def require_host(name: str, arguments: Any, keywords: Mapping[str, Any]) -> None
             f"{name}() works on NumPy's arrays on hosts, and this array is {its.text}. Use atoll.arrays.to_device(a, "
             "'cpu'), a copy on the hosts, or a.local for this PE's part."
         )
-
-
-def is_within_call() -> bool:
-    """Return True within a collective call of this thread; those that it makes itself are not compared."""
-    return _thread.is_inside
 
 
 def are_compared() -> bool:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import atoll
 
 from . import _libraries
-from ._compared import are_compared, compared, is_within_call
+from ._compared import compared
 from ._teams import _current
 from ._teams._exchange import from_root, gathered
 
@@ -67,19 +67,16 @@ def in_place(name: str, arguments: Any, keywords: Mapping[str, Any], function: C
     It begins once all PEs are here, so that none still reads what it overwrites. It ends when all have written, so that
     a read of any element finds the new one. If the function fails on one PE, every PE raises.
     """
-    is_nested = is_within_call()
 
-    def between_meetings() -> T:
-        if _current.n_pes() == 1:
-            found = function()
-            _libraries.finish()
-            return found
-        if is_nested or not are_compared():  # else the comparison was a meeting
-            _current.barrier()
-        with before_barrier():
-            return function()
+    def written() -> T:
+        if _current.n_pes() > 1:
+            with before_barrier():
+                return function()
+        found = function()
+        _libraries.finish()
+        return found
 
-    return compared(name, arguments, keywords, between_meetings)
+    return compared(name, arguments, keywords, written, meets=True)
 
 
 def on_first(call: str, function: Callable[[], T]) -> T:

@@ -173,13 +173,16 @@ def reductions_take_masks_and_starts(rng: random.Random) -> None:
             np.mean(a, axis, np.float32, where=mask, keepdims=True),
             np.mean(whole, axis, np.float32, where=chosen, keepdims=True),
         )
+        for function in (np.var, np.std):
+            close(function(a, where=mask, ddof=0), function(whole, where=chosen, ddof=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        close(np.std(a, axis, ddof=1, where=mask), np.std(whole, axis, ddof=1, where=chosen))
     same(np.sum(a=a, where=mask), np.sum(whole, where=chosen))
     same(np.max(a, where=True, initial=None), np.max(whole))
     same(np.real(val=a), np.real(whole))
     assert (np.ndim(a=a), np.shape(a=a)) == (whole.ndim, whole.shape)
-    refused(
-        [(lambda: np.min(a, where=mask), "no initial="), (lambda: np.std(a, where=mask), "takes no where=")]
-    )
+    refused([(lambda: np.min(a, where=mask), "no initial="), (lambda: np.argmin(a, where=mask), "where")])
 
 
 @check

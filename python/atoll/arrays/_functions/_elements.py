@@ -188,6 +188,8 @@ def reduction(name: str) -> Callable[..., Any]:
     TypeError
         If ours takes none.
     """
+    if name in ("var", "std"):
+        return functools.partial(_spread_of_some, name)
     if name not in _STARTS:
         raise TypeError(f"numpy.{name} of a distributed array takes no where= or initial=; use numpy.where.")
     return functools.partial(_reduced, name)
@@ -225,3 +227,23 @@ def _mean_of_some(a: DistArray, axis: Any, dtype: Any, keepdims: bool, where: An
     count = np.where(where, np.ones_like(a, dtype=np.int64), 0).sum(axis, keepdims=keepdims)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(total / count, dtype or (a.dtype if is_inexact else np.float64))[()]
+
+
+def _spread_of_some(
+    name: str,
+    a: DistArray,
+    axis: Any = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Any = True,
+    correction: float | None = None,
+) -> Any:
+    if a.dtype.kind not in "biufc":
+        raise TypeError(f"numpy.{name}: elements of {a.dtype}; expected numbers.")
+    distance = abs(a - _mean_of_some(a, axis, None, True, where))
+    total = np.where(where, distance * distance, distance.dtype.type(0)).sum(axis, keepdims=keepdims)
+    count = np.where(where, np.ones_like(a, dtype=np.int64), 0).sum(axis, keepdims=keepdims)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = total / np.maximum(count - (ddof if correction is None else correction), 0)
+    return np.asarray(variance if name == "var" else np.sqrt(variance), distance.dtype)[()]

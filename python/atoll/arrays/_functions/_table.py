@@ -11,7 +11,19 @@ import atoll
 
 from .. import _replicated
 from .._teams import _current
-from . import _contractions, _elements, _matrices, _moves, _picking, _products, _scans, _sorting, _statistics
+from . import (
+    _composed,
+    _contractions,
+    _elements,
+    _factors,
+    _matrices,
+    _moves,
+    _picking,
+    _products,
+    _scans,
+    _sorting,
+    _statistics,
+)
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -133,6 +145,11 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.ravel: lambda a: a.ravel(),
     np.roll: _moves.roll,
     np.flip: _moves.flip,
+    np.vsplit: lambda ary, indices_or_sections: _matrices.split(ary, indices_or_sections, 0),
+    np.hsplit: lambda ary, indices_or_sections: _matrices.split(
+        ary, indices_or_sections, min(1, ary.ndim - 1)
+    ),
+    np.dsplit: lambda ary, indices_or_sections: _matrices.split(ary, indices_or_sections, 2),
     np.flipud: _flip(0),
     np.fliplr: _flip(1),
     np.concatenate: _moves.concatenate,
@@ -145,7 +162,31 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.astype: _astype,
     np.around: lambda a, decimals=0: a.round(decimals),
     np.linalg.trace: _matrices.trace,
+    np.linalg.qr: _factors.qr,
+    np.linalg.svd: _factors.svd,
+    np.linalg.svdvals: _factors.svdvals,
+    np.linalg.matrix_rank: _factors.matrix_rank,
+    np.linalg.cond: _factors.cond,
+    np.linalg.lstsq: _factors.lstsq,
     np.linalg.diagonal: _matrices.diagonal,
+    np.linalg.cross: _composed.cross,
+    np.linalg.outer: _statistics.outer,
+    **{
+        getattr(np, name): getattr(_composed, name)
+        for name in (
+            *(
+                "union1d",
+                "intersect1d",
+                "setdiff1d",
+                "setxor1d",
+                "partition",
+                "argpartition",
+                "convolve",
+                "cross",
+            ),
+            *("polyval", "rot90", "ediff1d", "compress", "histogram2d", "histogramdd"),
+        )
+    },
     **{
         getattr(np, name): getattr(_matrices, name)
         for name in (

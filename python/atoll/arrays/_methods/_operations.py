@@ -250,7 +250,6 @@ class Operations:
         """
         return _sorting.argsort(_this(self), axis)
 
-    @collective(on_gpus=True, on_copies=True)
     def fill(self, value: Any) -> None:
         """Write one value into all elements. Collective; `a[...] = value` of one PE writes all alone.
 
@@ -266,10 +265,11 @@ class Operations:
         """
         from .._ufuncs import fill
 
-        _require_own(self, "b.fill(x)")
-        _current.barrier()
-        fill(_this(self), value)
-        _current.barrier()
+        def write() -> None:
+            _require_own(self, "b.fill(x)")
+            fill(_this(self), value)
+
+        in_place("fill", (self, value), {}, write)
 
     @property
     def real(self) -> DistArray:
@@ -425,9 +425,8 @@ def _write_parts(a: DistArray, name: str, value: Any) -> None:
     """Write the real or imaginary parts of all elements. Collective."""
     from .._ufuncs import part_of
 
-    _require_own(a, f"b.{name} = x")
-
     def write() -> None:
+        _require_own(a, f"b.{name} = x")
         getattr(a.local, name)[...] = part_of(value, a._layout, a._library)
 
     in_place(f"a.{name} = x", (a, value), {}, write)
