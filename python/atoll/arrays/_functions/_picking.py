@@ -26,7 +26,7 @@ Array = np.ndarray[Any, Any]
 def picked(a: DistArray, indices: Sequence[Array]) -> DistArray:
     """Return the elements at all combinations of indices along the axes, in blocks. Collective.
 
-    Each PE reads what its block gets, with temporary indices of 8 bytes an element and axis.
+    Each PE reads what its block gets, as a box if it is one. Else temporary indices take 8 bytes an element and axis.
     """
     from .._array import DistArray
 
@@ -34,9 +34,17 @@ def picked(a: DistArray, indices: Sequence[Array]) -> DistArray:
     _current.barrier()
     if 0 not in made.local.shape:
         own = [each[slice(*bounds)] for each, bounds in zip(indices, made.bounds(), strict=True)]
-        made.local[...] = a.at[np.ix_(*own)].get()
+        box = [_range(each) for each in own]
+        made.local[...] = a.at[np.ix_(*own)].get() if None in box else a.get(tuple(box))
     _current.barrier()
     return made
+
+
+def _range(indices: Array) -> slice | None:
+    """Return indices of equal distances upwards as a slice, others as None."""
+    steps = np.diff(indices)
+    step = int(steps[0]) if len(steps) else 1
+    return slice(int(indices[0]), int(indices[-1]) + 1, step) if step > 0 and (steps == step).all() else None
 
 
 def _all(a: DistArray) -> list[Array]:
