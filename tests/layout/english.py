@@ -256,11 +256,19 @@ def literal_nodes(node: ast.AST) -> Iterator[ast.expr]:
             yield from literal_nodes(child)
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """A module and all statements in it. A walk over expressions too takes ten times as long."""
+    yield node
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(node, name, ()):
+            yield from statements(child)
+
+
 def text_blocks(path: str, tree: ast.Module) -> Iterator[Block]:
     """Texts that a program prints or raises. Those of tests are mostly output that they expect."""
     raised = {
         argument
-        for node in ast.walk(tree)
+        for node in statements(tree)
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
         for argument in node.exc.args
     }
@@ -272,7 +280,7 @@ def text_blocks(path: str, tree: ast.Module) -> Iterator[Block]:
 
 def attribute_docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
     """Strings behind an assignment in a module or class."""
-    bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef)]
+    bodies = [node.body for node in statements(tree) if isinstance(node, ast.Module | ast.ClassDef)]
     for before, after in chain.from_iterable(map(pairwise, bodies)):
         text = after.value if isinstance(after, ast.Expr) else None
         follows = isinstance(before, ast.Assign | ast.AnnAssign)
@@ -296,7 +304,7 @@ def python_blocks(path: str, source: str) -> Iterator[Block]:
     yield from text_blocks(path, tree)
     for attribute in attribute_docstrings(tree):
         yield from page_blocks(path, cleandoc(str(attribute.value)), attribute.lineno, "docstring")
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(node)
             if text:
