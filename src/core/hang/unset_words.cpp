@@ -44,10 +44,11 @@ std::map<int, WordUpdates> awaited_words(const WaitGraph& graph) {
         if (awaited_by(graph.doing(), pe).empty() && graph.of(pe).wait.word_bytes != 0)
             all[pe] = updates_of_word_of(graph.doing(), pe);
     doubt_patterns(graph, all);
+    // A wait for more additions is a root, too: others may wait until it ends.
     bool has_root = false;
     for (auto& [pe, word] : all) {
         word.is_root = word.is_root && !is_lost;
-        has_root = has_root || word.is_root;
+        has_root = has_root || word.is_root || word.needs_more;
     }
     for (bool changes = has_root; changes;) {
         changes = false;
@@ -55,7 +56,8 @@ std::map<int, WordUpdates> awaited_words(const WaitGraph& graph) {
             if (!word.is_omission) continue;
             const auto next = all.find(word.pes.front());
             if (next == all.end() || next->second.tells_fault) continue;
-            word = {};
+            word = updates_elsewhere(graph.doing(), pe);
+            word.is_root = false;
             changes = true;
         }
     }
@@ -86,7 +88,10 @@ std::vector<Waiters> waiters_for_words(const WaitGraph& graph) {
         return word.is_omission && word.pes.size() == 1 && words.contains(word.pes[0]);
     };
     const auto rank = [&](const Waiters& one) {
-        const int kind = one.word.tells_fault ? (is_later(one.word) ? 1 : 0) : one.word.is_root ? 2 : 3;
+        const int kind = one.word.tells_fault    ? (is_later(one.word) ? 1 : 0)
+                         : one.word.is_root      ? 2
+                         : one.word.text.empty() ? 4
+                                                 : 3;
         return std::pair(kind, -static_cast<long>(one.needed));
     };
     std::stable_sort(all.begin(), all.end(),

@@ -31,5 +31,10 @@ std::optional<WordUpdates> counts_itself(const Known& known, const std::vector<U
 std::optional<WordUpdates> sets_among_additions(const Known& known, const std::vector<Update>& updates);
 /// The PE whose turn it is: all PEs have set the word in turn, each to the next value.
 std::optional<WordUpdates> next_in_turn(const Known& known, const std::vector<Update>& updates);
+/// The PE whose only update of the awaited word left it at 0.
+std::optional<WordUpdates> set_without_change(const Known& known, const std::vector<Update>& updates);
+/// The PE that has not passed a lock of tickets on. A PE adds 1 to a counter for its ticket, and polls the awaited
+/// word until it is that number. It adds 1 to the word at the end.
+std::optional<WordUpdates> kept_ticket(const Known& known);
 
 }  // namespace atl::core

@@ -303,11 +303,31 @@ WordUpdates unknown_updates() {
     return none;
 }
 
+/// "PE 1 at x.py:24": the last updates of other arrays on the waiting PE by signals. One of them may have
+/// been meant. Empty for many.
+std::string other_arrays_text(const Known& known) {
+    std::map<std::string, std::vector<int>> pes_by_line;
+    for (int pe = 0; pe < known.n_pes(); ++pe)
+        for (const UpdateSeen& seen : known.doing_of(pe).signals)
+            if (pe != known.waiting() && seen.pe == known.waiting() && !known.is_in_block(seen.offset) &&
+                seen.site.text[0] != '\0')
+                pes_by_line[seen.site.text].push_back(pe);
+    constexpr std::size_t most = 2;
+    if (pes_by_line.empty() || pes_by_line.size() > most) return {};
+    std::string text;
+    for (const auto& [line, pes] : pes_by_line)
+        text += (text.empty() ? "" : ", ") + pe_text(pes) + " at " + line;
+    return "signals of other words of " + pe_text({known.waiting()}) + ": " + text;
+}
+
 /// No PE has updated the awaited word.
 WordUpdates no_update(const Known& known) {
     WordUpdates none = unknown_updates();
     none.verb = known.verb();
-    if (!known.has_lost()) none.text = copies_text(known);
+    if (known.has_lost()) return none;
+    none.text = copies_text(known);
+    if (none.text.empty() && std::string_view(known.wait().operation).starts_with("signal_"))
+        none.text = other_arrays_text(known);
     return none;
 }
 
@@ -372,6 +392,7 @@ bool needs_more(const Known& known, const std::vector<Update>& updates) {
 /// The updates of a word of another PE, which may have a part of its own: a pattern of PEs tells less.
 WordUpdates updates_of_polled(const Known& known, const std::vector<Update>& updates) {
     if (updates.empty()) return unknown_updates();
+    if (std::optional<WordUpdates> kept = kept_ticket(known)) return *std::move(kept);
     if (WordUpdates other = went_on(known, updates); !other.text.empty()) return other;
     WordUpdates made = joined(updates, known);
     std::vector<int> silent;
@@ -414,7 +435,7 @@ WordUpdates found_updates(const Known& known) {
         return omission(silent,
                         (known.uses_signals() ? "has not signalled" : "is not known to have updated") +
                             (" the awaited word (" + made.text + ")"));
-    for (const auto& find : {sets_among_additions, counts_itself, next_in_turn})
+    for (const auto& find : {sets_among_additions, counts_itself, next_in_turn, set_without_change})
         if (const std::optional<WordUpdates> found = find(known, updates)) return *found;
     if (const std::optional<WordUpdates> differs = differs_from_copies(known, updates)) return *differs;
     if (const std::optional<WordUpdates> fewer = fewer_additions(known, updates)) return *fewer;
@@ -431,6 +452,7 @@ WordUpdates found_updates(const Known& known) {
     }
     if (needs_more(known, updates)) {
         if (const std::optional<WordUpdates> back = set_back(known, updates)) return *back;
+        made.needs_more = true;
         made.text += others_copies_text(known, made.pes);
     }
     return made;
@@ -465,9 +487,15 @@ int only_updater(const std::vector<PeDoing>& doing, int waiting) {
         updated_by(known, updates[0].pe).size() < 2)
         return -1;
     if (!known.uses_signals() && seen.kind != UpdateKind::add && seen.count < 2) return -1;
-    if (!stray_update(known).text.empty() || past_the_value(known, updates)) return -1;
+    if (!stray_update(known).text.empty() || past_the_value(known, updates) ||
+        set_without_change(known, updates))
+        return -1;
     const std::optional<EqualUpdates> alike = equal_updates(known, updates);
-    return alike && (is_usual(known, *alike) || behind_others(*alike)) ? -1 : updates[0].pe;
+    if (!alike) return updates[0].pe;
+    // One that left for a collective call waits for the others there, which is the circle to report.
+    const PeDoing& its = known.doing_of(updates[0].pe);
+    const bool is_in_collective = its.waits && its.wait.call != 0;
+    return is_usual(known, *alike) || (behind_others(*alike) && !is_in_collective) ? -1 : updates[0].pe;
 }
 
 }  // namespace atl::core

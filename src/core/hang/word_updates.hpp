@@ -22,6 +22,8 @@ struct WordUpdates {
     /// True if the mistake is that a PE did not follow the others. If the patterns of several words blame
     /// different PEs, the pattern itself may be wrong.
     bool is_inferred = false;
+    /// True if PEs have added to the word, too little so far, and the text names no mistake.
+    bool needs_more = false;
     const char* verb = "updated";  ///< or "signalled"
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -102,6 +103,30 @@ int owner_by_number(const Known& known, const std::vector<Update>& beside) {
     return are_own && awaited < n_pes && wait.block_bytes >= n_pes * word ? static_cast<int>(awaited) : -1;
 }
 
+/// The PE that owes the awaited element, and the elements that it has updated. Each PE updates every n-th element from
+/// its own on, as by `range(me, all, n)`. Empty without such a pattern of all PEs.
+WordUpdates owner_by_turns(const Known& known, const std::vector<Update>& beside) {
+    const common::WaitCopy& wait = known.wait();
+    const std::uint64_t word = wait.word_bytes, n_pes = static_cast<std::uint64_t>(known.n_pes());
+    std::map<int, std::set<int>> elements;  // by PE
+    std::set<std::uint64_t> shifts;
+    for (const auto& [pe, seen] : beside) {
+        const std::uint64_t bytes = seen.offset - wait.block_begin;
+        if (bytes % word != 0 || seen.kind == common::UpdateKind::put) return {};
+        elements[pe].insert(static_cast<int>(bytes / word));
+        shifts.insert((bytes / word + n_pes - static_cast<std::uint64_t>(pe)) % n_pes);
+    }
+    constexpr std::size_t least = 2;
+    const bool has_pattern = shifts.size() == 1 && elements.size() == n_pes && beside.size() > n_pes;
+    const std::uint64_t awaited = (wait.offset - wait.block_begin) / word;
+    if (!has_pattern || n_pes < least) return {};
+    const int owner = static_cast<int>((awaited + n_pes - *shifts.begin()) % n_pes);
+    const std::vector<int> its(elements[owner].begin(), elements[owner].end());
+    return omission(owner, "is not known to have " + std::string(known.verb()) + " element " +
+                               std::to_string(awaited) + " of that array, the next after its " +
+                               common::pe_ranges(its) + " in the pattern of all");
+}
+
 /// The PE that the awaited word belongs to, if most PEs update the word of their own number; else -1.
 int owner_by_pattern(const Known& known, const std::vector<Update>& beside) {
     const std::int64_t word = known.wait().word_bytes;
@@ -196,6 +221,7 @@ WordUpdates on_other_words(const Known& known) {
     constexpr std::size_t least = 2;  // updates that make a pattern
     if (owner >= 0 && beside.size() >= least)
         return fault(owner, "waits for the element that is its own by the pattern of the others");
+    if (WordUpdates found = owner_by_turns(known, all); !found.text.empty()) return found;
     if (WordUpdates found = only_writer(known, all); !found.text.empty()) return found;
     if (WordUpdates found = all_beside_their_own(known, beside); !found.text.empty()) return found;
     std::vector<std::pair<int, std::string>> texts;
