@@ -16,10 +16,10 @@ from ._array import DistArray
 from ._compared import are_compared, checksum, collective
 from ._functions._moves import require_keywords
 from ._layout import is_one
-from ._libraries import on_host
+from ._libraries import on_host, refuse_masked
 from ._teams import _current
 from ._teams._exchange import gathered
-from ._together import before_barrier, first_difference
+from ._together import before_barrier, first_difference, together
 from ._ufuncs import fill
 from ._updates._joined import joined
 
@@ -103,6 +103,19 @@ def ones(shape: int | Sequence[int], dtype: Any = None, **distribution: Any) -> 
     return full(shape, 1, np.float64 if dtype is None else dtype, **distribution)
 
 
+def _require_fit(numbers: range, dtype: np.dtype[Any]) -> None:
+    """Raise for integers that a dtype does not have; NumPy's arange does likewise."""
+    if dtype.kind == "b" and len(numbers) > 2:
+        raise TypeError(f"arange(dtype=bool): {len(numbers)} elements; expected two at most.")
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        for each in (numbers[0], numbers[-1]) if numbers else ():
+            if not limits.min <= each <= limits.max:
+                raise OverflowError(
+                    f"arange(): {each} is out of bounds for {dtype}, {limits.min} to {limits.max}; pass a wider dtype=."
+                )
+
+
 @collective()
 def arange(
     start: float, stop: float | None = None, step: float = 1, dtype: Any = None, **distribution: Any
@@ -127,14 +140,17 @@ def arange(
     ------
     ValueError
         If the step is 0.
+    OverflowError
+        If an integer does not fit the dtype.
     """
     require_keywords("arange", distribution)
     first, end = (0, start) if stop is None else (start, stop)
     if not step:
         raise ValueError("arange(step=0): a step is another number than 0.")
     are_integers = all(map(is_one, (first, end, step)))
+    every = range(int(first), int(end), int(step)) if are_integers else range(0)
     if are_integers:
-        length = len(range(int(first), int(end), int(step)))
+        length = len(every)
     else:
         length = max(0, math.ceil((end - first) / step))
         first, step = float(first), float(step)
@@ -142,7 +158,15 @@ def arange(
     made = DistArray(
         length, (np.int64 if are_integers else np.float64) if dtype is None else dtype, **distribution
     )
-    made.local[...] = made._library.array(first + step * made.global_indices(0))
+    places = made.global_indices(0)
+    _require_fit(every, made.dtype)
+    if are_integers and made.dtype.kind == "u":  # products modulo 2**64 are right
+        numbers: Any = np.uint64(every.step % 2**64) * places.astype(np.uint64) + np.uint64(
+            every.start % 2**64
+        )
+    else:
+        numbers = first + step * places
+    made.local[...] = made._library.array(numbers)
     _current.barrier()
     return made
 
@@ -312,6 +336,11 @@ def from_array(
     """
     require_keywords("from_array", distribution)
     both = ValueError("from_array(): pass either local= for this PE's part, or the whole array.")
+    if root is None:
+        refuse_masked("from_array()", array)
+    else:
+        with together("from_array()"):
+            refuse_masked("from_array()", array)
     if array is None and root is None:
         return joined(None if local is None else on_host(local), distribution)
     if root is None:

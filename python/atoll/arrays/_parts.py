@@ -207,10 +207,12 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
     def _pe(self, pe: int | None) -> int:
         if pe is None:
             return self._me
+        if not is_one(pe) or isinstance(pe, bool):
+            raise TypeError(f"a PE's number is {pe!r}; expected an integer.")
         if not 0 <= pe < self._n_pes:
             has = "job" if self._over == atoll.WORLD else "array's team"
             raise atoll.PeError(f"PE {pe} does not exist; the {has} has PEs 0 to {self._n_pes - 1}.")
-        return pe
+        return operator.index(pe)
 
 
 def key_of(index: Any) -> tuple[Any, ...]:

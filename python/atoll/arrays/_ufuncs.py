@@ -45,6 +45,7 @@ _REDUCTIONS = {
 def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Compute `ufunc(*inputs)`; see `DistArray.__array_ufunc__`. Collective, but for `out` on GPUs."""
     name = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+    _libraries.refuse_subclasses(name, inputs)
     if "out" not in keywords:
         return compared(name, inputs, keywords, lambda: _apply(ufunc, method, inputs, keywords))
     if not all(isinstance(out, _current.OverTeam) for out in keywords["out"] if out is not None):
@@ -326,6 +327,7 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
     from ._array import DistArray
     from ._methods._derived import derived
 
+    _libraries.refuse_subclasses(f"numpy.{function.__name__}", (*arguments, *keywords.values()))
     first = arguments[0] if arguments else next(iter(keywords.values()), None)
     if function is np.size:
         return _size(*arguments, **keywords)

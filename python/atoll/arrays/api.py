@@ -78,6 +78,7 @@ def empty(shape: Any, dtype: Any = None, **distribution: Any) -> DistArray:
     return zeros(shape, dtype, **distribution)
 
 
+@collective(on_gpus=True)
 def linspace(
     start: float, stop: float, num: int, *, dtype: Any = None, endpoint: bool = True, **distribution: Any
 ) -> DistArray:
@@ -113,6 +114,7 @@ def linspace(
     return made if dtype is None or np.dtype(dtype) == its else made.astype(dtype)
 
 
+@collective(on_gpus=True)
 def eye(
     n_rows: int, n_cols: int | None = None, *, k: int = 0, dtype: Any = None, **distribution: Any
 ) -> DistArray:

@@ -4,7 +4,10 @@
 #include "operations/requests.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace atl::python {
 namespace {
@@ -110,12 +113,42 @@ PyObject* fcollect_body(const Arguments<5>& a) {
                    });
 }
 
-/// The number of elements that all PEs together contribute; collective.
-std::size_t total_of(const Team& team, std::size_t mine) {
-    auto count = static_cast<std::int64_t>(mine);
-    std::int64_t total = 0;
-    team.reduce_erased(&total, &count, 1, DType::int64, ReduceOp::sum);
-    return static_cast<std::size_t>(total);
+/// A number for the lengths of an array's axes but the first. Sums of 32768 of them do not overflow.
+std::int64_t number_of_row_shape(PyArrayObject* array) {
+    constexpr int unused_bits = 16;
+    std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+    for (int i = 1; i < PyArray_NDIM(array); ++i)
+        hash = (hash ^ static_cast<std::uint64_t>(PyArray_DIM(array, i))) * 1099511628211u;
+    return static_cast<std::int64_t>(hash >> unused_bits);
+}
+
+/// "(2, 3)".
+std::string shape_text(PyArrayObject* array) {
+    std::string text;
+    for (int i = 0; i < PyArray_NDIM(array); ++i)
+        text += (i == 0 ? "" : ", ") + std::to_string(PyArray_DIM(array, i));
+    return "(" + text + (PyArray_NDIM(array) == 1 ? ",)" : ")");
+}
+
+/// Raises on the PEs of a team whose arrays differ beyond the first axis. Collective.
+[[noreturn]] void raise_row_shapes_differ(const Team& team, PyArrayObject* array, std::int64_t mine) {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(team.n_pes()));
+    team.fcollect_bytes(all.data(), all.size() * sizeof mine, &mine, sizeof mine);
+    const auto other = std::find_if(all.begin(), all.end(), [&](std::int64_t one) { return one != mine; });
+    throw Error(ErrorCode::shape_mismatch, "collect(): src has shape " + shape_text(array) +
+                                               " here, and PE " + std::to_string(other - all.begin()) +
+                                               " of the team passes an array that differs beyond the first "
+                                               "axis. Arrays may differ in their first length only.");
+}
+
+/// The number of elements that all PEs together contribute. Collective, and refuses arrays of different rows.
+std::size_t total_of(const Team& team, PyArrayObject* src) {
+    const std::int64_t rows = number_of_row_shape(src);
+    const std::int64_t mine[] = {static_cast<std::int64_t>(size_of(src)), rows};
+    std::int64_t sums[2];
+    team.reduce_erased(sums, mine, 2, DType::int64, ReduceOp::sum);
+    if (sums[1] != rows * team.n_pes()) raise_row_shapes_differ(team, src, rows);
+    return static_cast<std::size_t>(sums[0]);
 }
 
 PyObject* collect_body(const Arguments<4>& a) {
@@ -141,7 +174,7 @@ PyObject* collect_body(const Arguments<4>& a) {
     std::copy_n(PyArray_DIMS(pair.src), PyArray_NDIM(pair.src), dims);
     std::size_t row = 1;
     for (int i = 1; i < nd; ++i) row *= static_cast<std::size_t>(dims[i]);
-    const std::size_t total = total_of(team, size_of(pair.src));
+    const std::size_t total = total_of(team, pair.src);
     dims[0] = static_cast<npy_intp>(row ? total / row : 0);
     Ref made = new_array(pair.src, nd, dims);
     pair.dst = made.array();

@@ -164,7 +164,9 @@ def trapezoid(y: DistArray, x: Any = None, dx: float = 1.0, axis: int = -1) -> A
     weights = np.zeros(n, np.result_type(steps.dtype, np.float64) if steps.dtype.kind != "c" else steps.dtype)
     weights[:-1] += steps / 2
     weights[1:] += steps / 2
-    return (y * weights.reshape([-1 if i == number else 1 for i in range(y.ndim)])).sum(number)
+    found = (y * weights.reshape([-1 if i == number else 1 for i in range(y.ndim)])).sum(number)
+    is_narrow = y.dtype.kind in "fc" and np.result_type(y.dtype, 1.0 if x is None else steps.dtype) == y.dtype
+    return found.astype(y.dtype) if is_narrow else found
 
 
 # For each reduction the element that leaves it as it is, and the function that combines its result with a start.
@@ -217,7 +219,7 @@ def _reduced(
     else:
         kept = np.where(where, a, neutral)
     found = getattr(kept, name)(axis, **rest)
-    return found if initial is None else ufunc(found, initial)
+    return found if initial is None else ufunc(found, np.asarray(initial).astype(found.dtype))[()]
 
 
 def _mean_of_some(a: DistArray, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:

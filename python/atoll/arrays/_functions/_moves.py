@@ -121,7 +121,10 @@ def matrix_transpose(x: DistArray, /) -> DistArray:
 @collective(on_gpus=True)
 def flip(a: DistArray, axis: int | Sequence[int] | None = None) -> DistArray:
     """Return the array with the order of elements reversed along axes, by default all. Collective."""
-    axes = {a._layout.axis_number(number) for number in _several(axis, a.ndim)}
+    numbers = [a._layout.axis_number(number) for number in _several(axis, a.ndim)]
+    axes = set(numbers)
+    if len(axes) < len(numbers):
+        raise ValueError(f"flip: axis={axis!r} names an axis twice.")
 
     def targets(number: int, own: Range) -> Iterator[tuple[slice, Range]]:
         if number in axes and own.count:
@@ -200,6 +203,8 @@ def concatenate(given: Sequence[DistArray], axis: int | None = 0) -> DistArray:
 
     if not any(isinstance(each, DistArray) for each in given):
         raise TypeError("concatenate: expected one or more distributed arrays.")
+    if axis is not None and not all(map(np.ndim, given)):
+        raise ValueError("concatenate: arrays without axes cannot be joined.")
     given = distributed(given)
     first = given[0]
     if axis is None:

@@ -62,7 +62,7 @@ def _checked(name: str, indices: Any, length: int) -> Array:
 
 
 @collective()
-def take(a: DistArray, indices: Any, axis: int | None = None) -> DistArray:
+def take(a: DistArray, indices: Any, axis: int | None = None) -> Any:
     """Return the elements at some indices along an axis, in blocks; without one, of the flat array. Collective.
 
     Parameters
@@ -70,8 +70,8 @@ def take(a: DistArray, indices: Any, axis: int | None = None) -> DistArray:
     a
         The array.
     indices
-        Integers of one axis, the same on every PE; without `axis` they may have several axes. Or a distributed array of
-        integers, whose distribution the result has.
+        Integers of one axis, the same on every PE; without `axis` they may have several axes. Or one integer, which leaves out
+        the axis. Or a distributed array of integers, whose distribution the result has.
     axis
         The axis. None: the elements in C order.
     """
@@ -81,10 +81,13 @@ def take(a: DistArray, indices: Any, axis: int | None = None) -> DistArray:
         return _indexed.taken(a, indices, axis)
     number = None if axis is None else a._layout.axis_number(axis)
     wanted = _checked("take", indices, a.size if number is None else a.shape[number])
+    if wanted.ndim == 0:
+        found = take(a, wanted.reshape(1), axis)
+        return squeeze(found, 0 if number is None else number)
     if number is None:
-        made = DistArray(wanted.shape or (1,), a.dtype)
+        made = DistArray(wanted.shape, a.dtype)
         _current.barrier()
-        own = wanted.reshape(made.shape)[tuple(slice(*bounds) for bounds in made.bounds())]
+        own = wanted[tuple(slice(*bounds) for bounds in made.bounds())]
         if own.size:
             made.local[...] = a.at[np.unravel_index(own, a.shape)].get()
         _current.barrier()

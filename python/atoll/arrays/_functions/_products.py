@@ -215,6 +215,8 @@ def norm(a: DistArray, ord: Any = None, axis: Any = None, keepdims: bool = False
         raise ValueError(f"norm: axis is {axis!r}; expected one axis or None.")
     if axis is None and a.ndim > 1 and ord not in (None, "fro"):
         raise ValueError(f"norm: ord={ord!r} of a matrix; expected None or 'fro', or an axis.")
+    if isinstance(ord, str) and (ord != "fro" or axis is not None or a.ndim != 2):
+        raise ValueError(f"norm: ord={ord!r}; expected a number, or 'fro' for matrices.")
     return vector_norm(a, None if ord == "fro" else ord, axis, keepdims)
 
 

@@ -85,6 +85,12 @@ def argsort(a: DistArray, axis: int | None = -1) -> DistArray:
     return DistArray._moved(where._layout, second[again], a._layout.without_halo())
 
 
+def require_kind(kind: Any) -> None:
+    """Raise for another kind of sort than NumPy's; all of them have the same result here."""
+    if kind is not None and kind not in ("quicksort", "mergesort", "heapsort", "stable"):
+        raise ValueError(f"sort(kind={kind!r}): expected 'quicksort', 'mergesort', 'heapsort' or 'stable'.")
+
+
 @collective(on_gpus=True)
 def unique(a: DistArray, *, return_counts: bool = False, equal_nan: bool = True) -> Any:
     """Return the sorted values that occur, in blocks; and how often each occurs, if asked. Collective.

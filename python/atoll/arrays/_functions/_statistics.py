@@ -112,10 +112,11 @@ def average(a: DistArray, axis: Any = None, weights: Any = None, *, keepdims: bo
             )
         weights = np.asarray(weights).reshape([-1 if i == axis % a.ndim else 1 for i in range(a.ndim)])
     its: Any = weights if isinstance(weights, Parts) else np.broadcast_to(np.asarray(weights), a.shape)
-    divisor = its.sum(axis=axis, keepdims=keepdims)
+    dtype = np.result_type(a.dtype, its.dtype, *([np.float64] if a.dtype.kind in "biu" else []))
+    divisor = its.sum(axis=axis, dtype=dtype, keepdims=keepdims)
     if np.any(divisor == 0):
         raise ZeroDivisionError("average: the weights sum to zero.")
-    return (a * weights).sum(axis, keepdims=keepdims) / divisor
+    return (a.astype(dtype) * weights).sum(axis, dtype, keepdims=keepdims) / divisor
 
 
 def nansum(a: DistArray, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
@@ -130,28 +131,34 @@ def nanprod(a: DistArray, axis: Any = None, dtype: Any = None, *, keepdims: bool
 
 def nanmean(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return means of the elements that are not NaN; NaN where all are. Collective."""
+    if a.dtype.kind not in "fc":
+        return a.mean(axis, keepdims=keepdims)
     count = (~np.isnan(a)).sum(axis, keepdims=keepdims)
     with np.errstate(invalid="ignore"):
-        total = nansum(a, axis, keepdims=keepdims) / count
-    return total.astype(a.dtype) if a.dtype.kind in "fc" else total
+        return (nansum(a, axis, keepdims=keepdims) / count).astype(a.dtype)
 
 
 def nanmin(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return the smallest of the elements that are not NaN; NaN where all are. Collective."""
-    return _nanextreme(a, axis, keepdims, np.inf, "min")
+    return _nanextreme(a, axis, keepdims, "min")
 
 
 def nanmax(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return the largest of the elements that are not NaN; NaN where all are. Collective."""
-    return _nanextreme(a, axis, keepdims, -np.inf, "max")
+    return _nanextreme(a, axis, keepdims, "max")
 
 
-def _nanextreme(a: DistArray, axis: Any, keepdims: bool, worst: float, name: str) -> Any:
-    if a.dtype.kind != "f":
+def _nanextreme(a: DistArray, axis: Any, keepdims: bool, name: str) -> Any:
+    if a.dtype.kind not in "fmM":
         return getattr(a, name)(axis, keepdims=keepdims)
+    if a.dtype.kind == "f":
+        worst, nothing = np.array([np.inf if name == "min" else -np.inf, np.nan]).astype(a.dtype)
+    else:
+        limits = np.iinfo(np.int64)  # the smallest is NaT
+        worst, nothing = np.array([limits.max if name == "min" else limits.min + 1, limits.min]).view(a.dtype)
     missing = np.isnan(a)
-    found = getattr(np.where(missing, a.dtype.type(worst), a), name)(axis, keepdims=keepdims)
-    return np.where(missing.all(axis, keepdims=keepdims), a.dtype.type(np.nan), found)[()]
+    found = getattr(np.where(missing, worst, a), name)(axis, keepdims=keepdims)
+    return np.where(missing.all(axis, keepdims=keepdims), nothing, found)[()]
 
 
 @collective()

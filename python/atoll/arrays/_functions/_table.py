@@ -104,6 +104,7 @@ def _stable(function: Callable[..., Any]) -> Callable[..., Any]:
     def sorted_(
         a: DistArray, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None
     ) -> Any:
+        _sorting.require_kind(kind)
         return function(a, axis)
 
     return sorted_

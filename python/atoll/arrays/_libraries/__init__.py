@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 import atoll
 
@@ -12,6 +15,24 @@ from ._library import on_host as on_host
 HOST = Library()
 others: list[Library] = []
 """The libraries besides HOST that have arrays in this process, each once."""
+
+
+def refuse_masked(call: str, value: Any) -> None:
+    """Raise TypeError for an array of NumPy whose mask would be lost."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{call}: a masked array would lose its mask; pass x.filled(value).")
+
+
+def refuse_subclasses(call: str, values: Iterable[Any]) -> None:
+    """Raise TypeError for arrays of NumPy whose meaning would be lost: masks, and products of `numpy.matrix`."""
+    for value in values:
+        if not isinstance(value, np.ndarray) or type(value) is np.ndarray:
+            continue
+        refuse_masked(call, value)
+        if isinstance(value, np.matrix):
+            raise TypeError(
+                f"{call}: a numpy.matrix, whose product is that of matrices; pass np.asarray(x) and use @."
+            )
 
 
 def chosen(device: Any, xp: Any, call: str) -> Library:

@@ -219,6 +219,11 @@ class Operations:
         """
         this = _this(self)
         _require_own(this, "b.sort()")
+        _sorting.require_kind(kind)
+        if not is_one(axis):
+            raise TypeError(
+                f"a.sort(axis={axis!r}): expected one axis; for all elements take np.sort(a, axis=None)."
+            )
         ordered = _sorting.sort(this, axis)
         if this._layout.has_copies:
             ordered.redistribute(out=this)
@@ -248,6 +253,7 @@ class Operations:
         TypeError
             If the elements are no numbers.
         """
+        _sorting.require_kind(kind)
         return _sorting.argsort(_this(self), axis)
 
     def fill(self, value: Any) -> None:

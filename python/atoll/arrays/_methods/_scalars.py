@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -52,7 +53,7 @@ class Scalars:
                 )
             position = (0,) * array.ndim
         elif len(position) == 1 and array.ndim > 1:
-            number = int(position[0])
+            number = operator.index(position[0])
             if not -array.size <= number < array.size:
                 raise IndexError(f"a.item({number}): the array has {array.size} elements.")
             position = tuple(int(i) for i in np.unravel_index(number % array.size, array.shape))

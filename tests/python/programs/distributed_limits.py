@@ -1,0 +1,136 @@
+"""Values at the limits of dtypes, and arguments that NumPy refuses, beside NumPy."""
+
+from __future__ import annotations
+
+import random
+import sys
+import warnings
+from typing import Any
+
+import atoll
+import numpy as np
+from atoll import arrays
+from atoll.arrays import DistArray
+from distributed import check, main, refused
+
+
+def same(found: Any, wanted: Any) -> None:
+    found = found.to_numpy() if isinstance(found, DistArray) else found
+    assert (np.shape(found), np.asarray(found).dtype) == (np.shape(wanted), np.asarray(wanted).dtype), (
+        found,
+        wanted,
+    )
+    if np.asarray(wanted).dtype.kind in "fc":
+        np.testing.assert_allclose(found, wanted, rtol=1e-3 if np.asarray(wanted).dtype.char == "e" else 1e-6)
+    else:
+        np.testing.assert_array_equal(found, wanted)
+
+
+@check
+def means_do_not_overflow(rng: random.Random) -> None:
+    small, large = np.array([200, 100, 50], np.uint8), np.full(3, 2**62)
+    a, b = arrays.from_array(small), arrays.from_array(large)
+    for weights in (
+        np.array([2, 2, 2], np.uint8),
+        np.array([1, 2, 3], np.float32),
+        np.array([True, True, False]),
+    ):
+        same(np.average(a, weights=weights), np.average(small, weights=weights))
+        same(np.average(b, weights=weights), np.average(large, weights=weights))
+    single = np.arange(3, dtype=np.float32)
+    same(np.average(arrays.from_array(single), weights=single), np.average(single, weights=single))
+    same(np.nanmean(b), np.nanmean(large))
+
+
+@check
+def covariances_are_of_float64(rng: random.Random) -> None:
+    rows = np.array([[300.0, -300, 100], [1, 2, 3]], np.float16)
+    a = arrays.from_array(rows)
+    same(np.cov(a), np.cov(rows))
+    same(np.corrcoef(a), np.corrcoef(rows))
+    times = arrays.from_array(np.array(["1999-05-05", "2001-01-01"], "M8[D]"))
+    refused([(lambda: np.cov(times), "")])
+
+
+@check
+def times_without_those_that_are_none(rng: random.Random) -> None:
+    times = np.array(["1999-05-05", "NaT", "2001-01-01"], "M8[D]")
+    a = arrays.from_array(times)
+    same(np.nanmin(a), np.nanmin(times))
+    same(np.nanmax(a), np.nanmax(times))
+    assert np.isnat(np.nanmin(arrays.from_array(times[1:2])))
+
+
+@check
+def numbers_of_arange(rng: random.Random) -> None:
+    given: list[tuple[tuple[Any, ...], Any]] = [((10, 0, -3), None), ((10, 0, -3), "u2"), ((0, 7, 2), "f4")]
+    given += [((0, 1, 0.1), None), ((3, 3), None), ((2,), bool), ((2**63, 2**63 + 3), "u8")]
+    for arguments, dtype in given:
+        same(arrays.arange(*arguments, dtype=dtype), np.arange(*arguments, dtype=dtype))
+    refused([(lambda: arrays.arange(5, dtype=bool), "expected two at most")])
+    for call in (lambda: arrays.arange(1000, 1003, dtype=np.uint8), lambda: arrays.arange(2**63, 2**63 + 3)):
+        try:
+            call()
+        except OverflowError as error:
+            assert "pass a wider dtype=" in str(error)
+        else:
+            raise AssertionError("arange wrapped around")
+
+
+@check
+def one_index_leaves_out_the_axis(rng: random.Random) -> None:
+    line, grid = np.arange(7), np.arange(12.0).reshape(3, 4)
+    a, b = arrays.from_array(line), arrays.from_array(grid)
+    same(np.take(a, 3), np.take(line, 3))
+    same(a.take(-1), line.take(-1))
+    same(np.take(b, 2, axis=0), np.take(grid, 2, axis=0))
+    same(np.take(b, 5), np.take(grid, 5))
+    same(np.take(b, [[1, 2]]), np.take(grid, [[1, 2]]))
+    same(np.linalg.norm(b, "fro"), np.linalg.norm(grid, "fro"))
+    same(np.sum(a, initial=2.5), np.sum(line, initial=2.5))  # type: ignore[call-overload]
+    same(np.max(a > 2, initial=5), np.max(line > 2, initial=5))
+
+
+@check
+def integrals_keep_their_dtype(rng: random.Random) -> None:
+    for dtype in ("f2", "f4", "f8", "c8", "i4"):
+        y, x = np.arange(5).astype(dtype), np.arange(5) * 0.5
+        same(np.trapezoid(arrays.from_array(y)), np.trapezoid(y))
+        same(np.trapezoid(arrays.from_array(y), x), np.trapezoid(y, x))
+
+
+@check
+def bad_calls(rng: random.Random) -> None:
+    masked = np.ma.array([1.0, 1e20, 3], mask=[0, 1, 0])  # type: ignore[no-untyped-call]
+    square = np.arange(9).reshape(3, 3)
+    ones, a = arrays.ones(3), arrays.from_array(square)
+    is_root = atoll.my_pe() == 0
+    cases = [
+        (lambda: ones + masked, "would lose its mask; pass x.filled(value)"),
+        (lambda: np.dot(ones, masked), "would lose its mask"),
+        (lambda: arrays.from_array(masked), "would lose its mask"),
+        (lambda: arrays.from_array(masked if is_root else None, root=0), "would lose its mask"),
+        (lambda: a * np.matrix(square), "pass np.asarray(x) and use @"),
+        (lambda: a.gather(1.5), "a PE's number is 1.5; expected an integer"),  # type: ignore[arg-type]
+        (lambda: a.gather(True), "a PE's number is True"),
+        (lambda: np.flip(a, (0, 0)), "names an axis twice"),
+        (lambda: np.sort(a, kind="nope"), "expected 'quicksort'"),  # type: ignore[call-overload]
+        (lambda: a.sort(axis=None), "take np.sort(a, axis=None)"),  # type: ignore[arg-type]
+        (lambda: np.linalg.norm(ones, "fro"), "'fro' for matrices"),
+        (lambda: np.linalg.norm(ones, "nuc"), "expected a number"),
+        (lambda: np.concatenate([ones, 3]), "arrays without axes cannot be joined"),  # type: ignore[list-item]
+        (lambda: a.item(1.5), "cannot be interpreted as an integer"),
+    ]
+    if atoll.n_pes() > 1:
+        me = atoll.my_pe()
+        cases += [
+            (lambda: arrays.linspace(0, 1 + me, 5), "the calls differ"),
+            (lambda: arrays.eye(4, k=me), "the calls differ"),
+        ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        refused(cases)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
