@@ -63,6 +63,7 @@ def test_sizes_roots_and_dtypes_of_every_collective(job: Job) -> None:
             differ(lambda: atoll.reduce_scatter(rows(count)), "reduce_scatter", "bytes;")
             differ(lambda: atoll.sum_inscan(block(count)), "inscan", "bytes;")
         dtypes = "dtype=float64", "dtype=int64", "differ in dtype;"
+        differ(lambda: atoll.zeros(4, np.int64 if odd else np.float64), "allocate", *dtypes)
         differ(lambda: atoll.broadcast(block(2, np.int64)), *dtypes)
         differ(lambda: atoll.fcollect(block(2, np.int64)), *dtypes)
         differ(lambda: atoll.alltoall(rows(2, np.int64)), *dtypes)

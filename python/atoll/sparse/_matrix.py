@@ -14,11 +14,11 @@ from ..arrays import DistArray, _axis, _libraries
 from ..arrays._compared import collective
 from ..arrays._dtypes import agreed_dtype, converted
 from ..arrays._functions._sorting import dealt
-from ..arrays._layout import Layout
+from ..arrays._layout import Layout, numbers_of
 from ..arrays._libraries import on_host
 from ..arrays._teams import _current
 from ..arrays._teams._exchange import gathered
-from ..arrays._together import raise_together
+from ..arrays._together import raise_together, together
 from . import _whole
 from ._arithmetic import Arithmetic, product_with_matrix
 from ._entries import Entries
@@ -296,6 +296,27 @@ class SparseMatrix(Arithmetic, _current.OverTeam):
         return made
 
 
+def _require_triplets(row: Array, column: Array, data: Array, shape: Any) -> None:
+    """Raise for triplets that are no elements of a matrix of a shape."""
+    lengths = numbers_of(shape)
+    if len(lengths) != 2 or min(lengths) < 0:
+        raise ValueError(f"shape is {shape!r}; expected the numbers of rows and columns.")
+    if not row.ndim == column.ndim == data.ndim == 1 or not len(row) == len(column) == len(data):
+        raise atoll.ShapeMismatch(
+            f"shapes {row.shape}, {column.shape} and {data.shape}; expected one axis of equal lengths."
+        )
+    if data.dtype.kind not in "biufc":
+        raise TypeError(f"values of {data.dtype}; expected numbers.")
+    for name, index, n in (("row", row, lengths[0]), ("column", column, lengths[1])):
+        if not len(index):
+            continue
+        if index.dtype.kind not in "iu":
+            raise IndexError(f"a {name} of {index.dtype}; expected integers.")
+        wrong = np.flatnonzero((index < 0) | (index >= n))
+        if len(wrong):
+            raise IndexError(f"element {wrong[0]} has {name} {index[wrong[0]]}; expected 0 to {n - 1}.")
+
+
 @collective("rows", "columns", "values")
 def from_triplets(
     rows: Any,
@@ -343,16 +364,8 @@ def from_triplets(
     array([1., 2., 3., 4.])
     """
     row, column, data = (np.asarray(on_host(x)) for x in (rows, columns, values))
-    problem: Exception | None = None
-    if not row.ndim == column.ndim == data.ndim == 1 or not len(row) == len(column) == len(data):
-        problem = atoll.ShapeMismatch(
-            f"from_triplets(): shapes {row.shape}, {column.shape} and {data.shape}; expected one axis of equal lengths."
-        )
-    else:
-        for name, index, n in (("row", row, shape[0]), ("column", column, shape[1])):
-            if len(index) and (index.dtype.kind not in "iu" or index.min() < 0 or index.max() >= n):
-                problem = IndexError(f"from_triplets(): a {name} is no integer from 0 to {n - 1}.")
-    raise_together(problem)
+    with together("from_triplets()"):
+        _require_triplets(row, column, data, shape)
     order = np.argsort(row, kind="stable")
     dtype = agreed_dtype(gathered((data.dtype, len(data))))
     columns_of = [row[order].astype(np.int64), column[order].astype(np.int64), converted(data[order], dtype)]

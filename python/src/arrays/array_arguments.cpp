@@ -5,14 +5,12 @@
 #include "core/job/job_state.hpp"
 #include "gpu/heap/device_memory.hpp"
 
+#include <cstring>
+
 namespace atl::python {
 namespace {
 
 PyObject* descr_object(PyArrayObject* array) { return reinterpret_cast<PyObject*>(PyArray_DESCR(array)); }
-
-Ref shape_of(PyArrayObject* array) {
-    return Ref(PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array)));
-}
 
 /// The order of NumPy's kinds by generality, for lists of Python numbers.
 int kind_rank(char kind) {
@@ -32,6 +30,24 @@ int kind_rank(char kind) {
 }
 
 }  // namespace
+
+Ref shape_of(PyArrayObject* array) {
+    return Ref(PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array)));
+}
+
+bool is_array_of_subclass(PyObject* object) {
+    if (!PyArray_Check(object)) return false;
+    PyObject* const classes = Py_TYPE(object)->tp_mro;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i) {
+        const auto* one = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes, i));
+        if (std::strcmp(one->tp_name, "MaskedArray") != 0 &&
+            std::strcmp(one->tp_name, "numpy.ma.MaskedArray") != 0)
+            continue;
+        PyErr_SetString(PyExc_TypeError, "a masked array would lose its mask; pass x.filled(value)");
+        throw Raised{};
+    }
+    return true;
+}
 
 void fail_not_array(const Spec& spec, const char* which, PyObject* value) {
     if (value == nullptr) value = Py_None;

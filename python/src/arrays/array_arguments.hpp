@@ -36,8 +36,12 @@ bool is_ordinary_of_gpu(PyArrayObject* array, const char* low);
 [[gnu::cold]] bool same_shape_slow(PyArrayObject* a, PyArrayObject* b);
 
 inline PyArrayObject* as_array(PyObject* object) noexcept { return reinterpret_cast<PyArrayObject*>(object); }
-inline bool is_array(PyObject* object) noexcept {
-    return object != nullptr && (Py_TYPE(object) == g.ndarray || PyArray_Check(object));
+/// The shape as a tuple, for errors.
+[[gnu::cold]] Ref shape_of(PyArrayObject* array);
+/// True for an array of a class of its own. Throws a TypeError for one whose mask would be lost.
+[[gnu::cold]] bool is_array_of_subclass(PyObject* object);
+inline bool is_array(PyObject* object) {
+    return object != nullptr && (Py_TYPE(object) == g.ndarray || is_array_of_subclass(object));
 }
 inline PyArrayObject* array_arg(const Spec& spec, const char* which, PyObject* object) {
     if (!is_array(object)) [[unlikely]]

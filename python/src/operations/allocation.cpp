@@ -3,6 +3,7 @@
 #include "calls/names.hpp"
 #include "calls/registry.hpp"
 #include "core/job/allocation_call.hpp"
+#include "core/team/elements.hpp"
 #include "gpu/device.hpp"
 #include "pool/pool.hpp"
 
@@ -94,6 +95,8 @@ PyObject* empty_body(const Arguments<9>& a) {
                                 on_gpu ? Memory::device : Memory::host};
     // Allocation, zeroing and the meeting after it are one call in statistics and reports.
     const core::AllocationCall call(job);
+    const core::Elements elements(
+        job.world(), core::elements_of(descr->kind, static_cast<std::uint32_t>(PyDataType_ELSIZE(descr))));
     Allocation block;
     try {
         block = on_gpu && zero ? job.allocate_zeroed(asked, static_cast<std::size_t>(align), hints)

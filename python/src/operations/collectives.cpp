@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -122,23 +121,16 @@ std::int64_t number_of_row_shape(PyArrayObject* array) {
     return static_cast<std::int64_t>(hash >> unused_bits);
 }
 
-/// "(2, 3)".
-std::string shape_text(PyArrayObject* array) {
-    std::string text;
-    for (int i = 0; i < PyArray_NDIM(array); ++i)
-        text += (i == 0 ? "" : ", ") + std::to_string(PyArray_DIM(array, i));
-    return "(" + text + (PyArray_NDIM(array) == 1 ? ",)" : ")");
-}
-
 /// Raises on the PEs of a team whose arrays differ beyond the first axis. Collective.
 [[noreturn]] void raise_row_shapes_differ(const Team& team, PyArrayObject* array, std::int64_t mine) {
     std::vector<std::int64_t> all(static_cast<std::size_t>(team.n_pes()));
     team.fcollect_bytes(all.data(), all.size() * sizeof mine, &mine, sizeof mine);
     const auto other = std::find_if(all.begin(), all.end(), [&](std::int64_t one) { return one != mine; });
-    throw Error(ErrorCode::shape_mismatch, "collect(): src has shape " + shape_text(array) +
-                                               " here, and PE " + std::to_string(other - all.begin()) +
-                                               " of the team passes an array that differs beyond the first "
-                                               "axis. Arrays may differ in their first length only.");
+    fail(ErrorCode::shape_mismatch,
+         "%s(): src has shape %S here, and PE %d of the team passes an array that differs beyond the first "
+         "axis. "
+         "Arrays may differ in their first length only.",
+         collect_spec.name, shape_of(array).get(), static_cast<int>(other - all.begin()));
 }
 
 /// The number of elements that all PEs together contribute. Collective, and refuses arrays of different rows.

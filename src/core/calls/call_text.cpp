@@ -46,7 +46,7 @@ constexpr Argument none{}, bytes{"bytes", Shown::always}, root{"root", Shown::al
     elements{"dtype", Shown::as_elements}, memory{"memory", Shown::as_memory}, slots{"slots", Shown::always};
 
 constexpr Call calls[] = {
-    {"allocate", {bytes, {"align", Shown::unless_zero}, memory, none}},
+    {"allocate", {bytes, {"align", Shown::unless_zero}, memory, elements}},
     {"free", {offset, none, memory, none}},
     {"realloc", {offset, bytes, memory, none}},
     {"register",

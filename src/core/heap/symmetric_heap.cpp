@@ -87,7 +87,7 @@ Allocation SymmetricHeap::allocate(std::size_t bytes, std::size_t align, const A
     const Meetings::Within within(world().meetings(), "allocate");
     // Completes this PE's stores. Users order what others see of the new block by their own synchronisation.
     complete_puts();
-    world().agree(call_record("allocate", bytes, align, hint_bits));
+    world().agree(call_record("allocate", bytes, align, hint_bits, world().elements));
     reclaim_dropped();
     if (on_device) {
         gpu::DeviceMemory& device = devices_.open();

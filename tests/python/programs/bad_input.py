@@ -185,6 +185,9 @@ def check_read_only() -> None:
     locked = x.view()
     locked.flags.writeable = False
     raises(atoll.InvalidArgument, lambda: atoll.put(locked, y, me), "read-only")
+    masked = np.ma.array(y, mask=True)  # type: ignore[no-untyped-call]
+    raises(TypeError, lambda: atoll.put(x, masked, me), "would lose its mask; pass x.filled(value)")
+    raises(TypeError, lambda: atoll.sum_reduce(masked), "would lose its mask")
     raises(atoll.InvalidArgument, lambda: atoll.atomic_inc(np.broadcast_to(i, (2, 8)), me, 0), "read-only")
     fixed = np.zeros(8)
     fixed.flags.writeable = False

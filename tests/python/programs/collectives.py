@@ -73,6 +73,18 @@ def check_collect() -> None:
         assert atoll.collect(dst, parts[me]) == joined.size
         equal(dst[: len(joined)], joined)
     assert atoll.collect(np.float64(me)).shape == (n,)
+    if n > 1:
+        for mine in (
+            np.ones((2, 0) if me else (4, 1)),
+            np.ones((2, 3 + me)),
+            np.ones((2, 3, 1) if me else (1, 5)),
+        ):
+            try:
+                atoll.collect(mine)
+            except atoll.ShapeMismatch as error:
+                assert "differs beyond the first axis" in str(error)
+            else:
+                raise AssertionError("collect() joined rows of different shapes")
 
 
 def check_averages_and_scaled_sums() -> None:

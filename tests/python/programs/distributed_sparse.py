@@ -358,9 +358,14 @@ def mistakes_are_refused(rng: random.Random) -> None:
             (lambda: sparse.from_triplets([0], [1, 2], one, (3, 4)), "shapes (1,), (2,) and (1,)"),
             (
                 lambda: sparse.from_triplets([3 if last else 0], [1], one, (3, 4)),
-                "a row is no integer from 0 to 2",
+                "has row 3; expected 0 to 2",
             ),
-            (lambda: sparse.from_triplets([0], [-1], one, (3, 4)), "a column is no integer from 0 to 3"),
+            (
+                lambda: sparse.from_triplets([0], [-1], one, (3, 4)),
+                "element 0 has column -1; expected 0 to 3",
+            ),
+            (lambda: sparse.from_triplets([0], [0], ["a"], (3, 3)), "expected numbers"),
+            (lambda: sparse.from_triplets([0], [0], one, (3,)), "expected the numbers of rows and columns"),
             (lambda: sparse.from_scipy(np.ones((3, 3))), "takes a sparse matrix of SciPy, not ndarray"),
             (lambda: sparse.cg(a, np.ones(3)), "b is ndarray, not a distributed array"),  # type: ignore[arg-type]
             (lambda: sparse.cg(3, x), "an operator is a SparseMatrix"),
