@@ -297,7 +297,7 @@ class SparseMatrix(Arithmetic, _current.OverTeam):
 
 
 def _require_triplets(row: Array, column: Array, data: Array, shape: Any) -> None:
-    """Raise for triplets that are no elements of a matrix of a shape."""
+    """Raise for triplets that do not make a matrix of a shape."""
     lengths = numbers_of(shape)
     if len(lengths) != 2 or min(lengths) < 0:
         raise ValueError(f"shape is {shape!r}; expected the numbers of rows and columns.")

@@ -99,8 +99,9 @@ void post(PyMailbox& self, nb::object src, nb::object pe, nb::object timeout, nb
 std::size_t elements(const Spec& spec, PyArrayObject* dst, std::size_t bytes) {
     if (bytes % item_bytes(dst) != 0)
         fail(ErrorCode::dtype_mismatch,
-             "%s(): the message had %zu bytes, no multiple of dst's element of %zu, and was taken and dropped; dtypes "
-             "of post and receive must be equal.",
+             "%s(): the message had %zu bytes, no multiple of dst's element of %zu. It was taken and "
+             "dropped. Dtypes of "
+             "post and receive must be equal.",
              spec.name, bytes, item_bytes(dst));
     return bytes / item_bytes(dst);
 }
