@@ -117,7 +117,7 @@ def cov(m: DistArray, y: Any = None, rowvar: bool = True, bias: bool = False, dd
     if y is not None:
         more: Any = y if rowvar or np.ndim(y) < 2 else np.transpose(y)
         return cov(_picking.vstack([rows, more]), None, True, bias, ddof)
-    rows = rows.astype(np.result_type(rows.dtype, np.float64))  # as numpy.cov; times are a TypeError
+    rows = rows.astype(np.result_type(rows.dtype, np.float64))  # numpy.cov computes in float64 too
     moved = rows - rows.mean(1, keepdims=True)
     factor = rows.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
     with np.errstate(divide="ignore", invalid="ignore"):
