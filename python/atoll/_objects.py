@@ -71,7 +71,15 @@ class _Blob:
 
 
 def _load(data: Bytes) -> Any:
-    return pickle.loads(data.tobytes())
+    try:
+        return pickle.loads(data.tobytes())
+    except Exception as error:
+        if hasattr(error, "add_note"):  # Python 3.11
+            error.add_note(
+                f"PE {_atoll.my_pe()} could not load the object that another PE passed{line_text()}: it was pickled, and "
+                "its class cannot make it again. Other PEs may have it."
+            )
+        raise
 
 
 def _check_sizes(sizes: Any, parts: Sequence[Bytes], own: Exception | None = None) -> None:

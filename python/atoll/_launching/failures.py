@@ -34,7 +34,8 @@ LaunchError.__module__ = "atoll"
 def describe(error: BaseException) -> Failure:
     """Describe an exception of this PE for the process that called."""
     if isinstance(error, SystemExit):
-        return {"exit": _status(error), "time": time.monotonic(), "consequence": False}
+        text = "" if error.code is None or isinstance(error.code, int) else str(error.code)
+        return {"exit": _status(error), "said": text, "time": time.monotonic(), "consequence": False}
     explain(error)
     try:
         pickled: bytes | None = dumps(error)
@@ -111,8 +112,9 @@ def text_of(call: str, found: list[tuple[list[int], Failure]]) -> str:
         which = f"PE {pe_ranges(pes)}"
         if "exit" in failure:
             status = failure["exit"]
+            said = f' with "{failure["said"]}"' if failure.get("said") else ""
             parts.append(
-                f"{call}: {which} called sys.exit (exit status {status}) instead of returning a result."
+                f"{call}: {which} called sys.exit{said} (exit status {status}) instead of returning a result."
             )
         else:
             parts.append(f"{which} raised {failure['error']}\n\n{failure['traceback']}")

@@ -388,6 +388,11 @@ def check_objects() -> None:
         )
 
 
+class Unloadable:
+    def __reduce__(self) -> Any:
+        return int, ("x",)
+
+
 def check_objects_that_cannot_be_pickled() -> None:
     """On one PE: every PE raises the error, and the next call is in step."""
     bad = lambda: None  # noqa: E731
@@ -410,6 +415,16 @@ def check_objects_that_cannot_be_pickled() -> None:
     ):
         raises(atoll.InvalidArgument, call, f"of PE {last} ", *words)
         assert atoll.bcast_object(("in step", me), last) == ("in step", last)
+    try:
+        atoll.bcast_object(Unloadable() if me == last else None, last)
+    except ValueError as error:
+        note = getattr(error, "__notes__", ["could not load the object that another PE passed"])[
+            0
+        ]  # Python 3.11
+        assert me != last and "could not load the object that another PE passed" in note
+    else:
+        assert me == last
+    assert atoll.bcast_object(("in step", me), last) == ("in step", last)
     raises(atoll.InvalidArgument, lambda: atoll.reduce_object(1, "avg"), "reduce_object(): op is 'avg'")
 
 
