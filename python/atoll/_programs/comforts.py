@@ -49,6 +49,9 @@ def print_in_order(
 
     For example, `atoll.print("PE", atoll.my_pe(), "has", x.sum())` prints "PE 0 has 0.0", then "PE 1 has 0.0".
     """
+    for name, given in (("sep", sep), ("end", end)):
+        if not isinstance(given, str):
+            raise TypeError(f"print({name}={given!r}): expected a string.")
     text = sep.join(map(str, values)) + end
     texts = gather_object(text, 0, team=team)
     if texts is not None:
@@ -138,6 +141,8 @@ def once(
     """
     if function is None:
         return functools.partial(once, pe=pe, team=team)
+    if not callable(function):
+        raise TypeError(f"once({function!r}): expected a function; the PE's number is pe=.")
     run = function
 
     @functools.wraps(run)

@@ -294,6 +294,8 @@ class Boxes(Parts):
     ) -> Iterator[tuple[Any, Any, int]]:
         """Yield the pieces of a box in the PEs' parts, those of an array of its shape, and the PEs."""
         wanted, its = self._forward(box, call), self._library
+        if not hasattr(array, "shape"):
+            raise TypeError(f"a.{call}(): {name} is {array!r}; expected an array of shape {wanted.visible}.")
         if tuple(array.shape) != wanted.visible or its.dtype(array) != self.dtype:
             raise atoll.ShapeMismatch(
                 f"a.{call}(): {name} has shape {tuple(array.shape)} and dtype {array.dtype}; the box has "

@@ -56,6 +56,9 @@ def collective(
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
         called = name or function.__name__
+        if names[:1] == ("self",):  # errors about arguments have this name, and users know no base classes
+            owner = "SparseMatrix" if ".sparse." in function.__module__ else "DistArray"
+            function.__qualname__ = f"{owner}.{function.__name__}"
 
         def called_with(arguments: Any, keywords: Any) -> R:
             if on_copies or not _replicated.exist:

@@ -185,7 +185,11 @@ class Layout:
         ------
         IndexError
             If there is no such axis.
+        TypeError
+            If it is no integer.
         """
+        if not is_one(axis):
+            raise TypeError(f"axis {axis!r}: expected an integer.")
         if not -len(self.axes) <= axis < len(self.axes):
             raise IndexError(f"axis {axis} is out of bounds for an array of {len(self.axes)} axes.")
         return operator.index(axis) % len(self.axes)

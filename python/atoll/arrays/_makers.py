@@ -78,7 +78,10 @@ def full(shape: int | Sequence[int], value: Any, dtype: Any = None, **distributi
         If a number of Python does not fit the dtype, as by an assignment of NumPy.
     """
     require_keywords("full", distribution)
-    made = DistArray(shape, np.asarray(value).dtype if dtype is None else dtype, **distribution)
+    wanted = np.asarray(value).dtype if dtype is None else dtype
+    if dtype is None and np.dtype(wanted).hasobject:
+        raise TypeError(f"full(): the value {value!r} has no dtype of NumPy; pass a number, or dtype=.")
+    made = DistArray(shape, wanted, **distribution)
     fill(made, value)
     _current.barrier()
     return made
@@ -148,6 +151,11 @@ def arange(
     if not step:
         raise ValueError("arange(step=0): a step is another number than 0.")
     are_integers = all(map(is_one, (first, end, step)))
+    for each in (first, end, step):
+        if not is_one(each) and not isinstance(each, (float, np.floating)):
+            raise TypeError(
+                f"arange(): {each!r} is a {type(each).__name__}; expected integers or real numbers."
+            )
     every = range(int(first), int(end), int(step)) if are_integers else range(0)
     if are_integers:
         length = len(every)

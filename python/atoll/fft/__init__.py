@@ -314,7 +314,7 @@ def ifftshift(x: DistArray, axes: Shape = None) -> DistArray:
 
 
 def _shifted(x: DistArray, axes: Shape, sign: int) -> DistArray:
-    numbers = list(range(x.ndim)) if axes is None else listed(axes)
+    numbers = list(range(x.ndim)) if axes is None else [x._layout.axis_number(axis) for axis in listed(axes)]
     return roll(x, [sign * (x.shape[axis] // 2) for axis in numbers], numbers)
 
 

@@ -27,6 +27,11 @@ Array = np.ndarray[Any, Any]
 class Arithmetic:
     """Operators of a sparse matrix. All are collective, and return new matrices and vectors."""
 
+    def __array__(self, *arguments: Any, **keywords: Any) -> Any:
+        raise TypeError(
+            "a sparse matrix is no array of NumPy, which would gather it; use A.to_scipy() or A @ x."
+        )
+
     __array_ufunc__ = None  # an array of NumPy leaves the product to us
 
     def __matmul__(self, x: DistArray) -> DistArray:

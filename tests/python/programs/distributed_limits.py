@@ -89,6 +89,7 @@ def one_index_leaves_out_the_axis(rng: random.Random) -> None:
     same(np.linalg.norm(b, "fro"), np.linalg.norm(grid, "fro"))
     same(np.sum(a, initial=2.5), np.sum(line, initial=2.5))  # type: ignore[call-overload]
     same(np.max(a > 2, initial=5), np.max(line > 2, initial=5))
+    same(np.max(arrays.zeros(0), initial=0.5), np.max(np.zeros(0), initial=0.5))
 
 
 @check
@@ -120,6 +121,14 @@ def bad_calls(rng: random.Random) -> None:
         (lambda: np.linalg.norm(ones, "nuc"), "expected a number"),
         (lambda: np.concatenate([ones, 3]), "arrays without axes cannot be joined"),  # type: ignore[list-item]
         (lambda: a.item(1.5), "cannot be interpreted as an integer"),
+        (lambda: a.put_nbi(0, 3), "the value is 3; expected an array of shape (3,)"),  # type: ignore[arg-type]
+        (lambda: a.sum("x"), "axis 'x': expected an integer"),  # type: ignore[arg-type]
+        (lambda: a.sum(initial=1), "DistArray.sum() got an unexpected keyword argument 'initial'"),  # type: ignore[call-arg]
+        (lambda: arrays.arange("x"), "expected integers or real numbers"),  # type: ignore[arg-type]
+        (lambda: arrays.reserve(-1), "expected a number of bytes, 0 or more"),
+        (lambda: arrays.full(3, 2**70), "has no dtype of NumPy"),
+        (lambda: arrays.redistribute(a, team=5), "expected an atoll.Team"),  # type: ignore[arg-type]
+        (lambda: atoll.once(5), "expected a function; the PE's number is pe="),  # type: ignore[arg-type]
     ]
     if atoll.n_pes() > 1:
         me = atoll.my_pe()

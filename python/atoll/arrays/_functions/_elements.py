@@ -218,6 +218,8 @@ def _reduced(
         return _mean_of_some(a, axis, dtype, keepdims, where)
     else:
         kept = np.where(where, a, neutral)
+    if initial is not None and not kept.size:
+        return getattr(np, name)(np.empty(kept.shape, kept.dtype), axis, initial=initial, **rest)
     found = getattr(kept, name)(axis, **rest)
     return found if initial is None else ufunc(found, np.asarray(initial).astype(found.dtype))[()]
 

@@ -50,6 +50,11 @@ def redistribute(
     InvalidArgument
         On every PE, if no PE passed an array or a team, or PEs passed different ones.
     """
+    for name, given in (("team", team), ("over", over)):
+        if given is not None and not isinstance(given, atoll.Team):
+            raise TypeError(
+                f"redistribute({name}={given!r}): expected an atoll.Team, as from atoll.WORLD.split()."
+            )
     all_ = atoll.WORLD if over is None else over
     if not all_:
         raise atoll.InvalidArgument("redistribute(over=...): this PE is not a member of that team.")

@@ -18,6 +18,7 @@ import atoll
 
 from .. import _libraries
 from .._compared import collective
+from .._layout import is_one
 from ._exchange import gathered
 
 Array = Any  # NumPy's array or atoll.DeviceArray
@@ -97,6 +98,8 @@ def reserve(nbytes: int, device: Any = None) -> None:
     >>> from atoll import arrays
     >>> arrays.reserve(1 << 20)
     """
+    if not is_one(nbytes) or nbytes < 0:
+        raise atoll.InvalidArgument(f"reserve({nbytes!r}): expected a number of bytes, 0 or more.")
     whole = -(-nbytes // ALIGNMENT) * ALIGNMENT  # blocks take multiples of it
     current_regions().memory.append(atoll.empty(whole, np.uint8, align=ALIGNMENT, device=device))
 
