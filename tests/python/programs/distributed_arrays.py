@@ -377,7 +377,7 @@ def random_numbers_do_not_depend_on_the_distribution(rng: random.Random) -> None
 def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
     a, line, add = arrays.ones((4, 5)), arrays.ones(4), atoll._atoll._add_in_blocks
     cases: list[tuple[Callable[[], Any], str]] = [
-        (lambda: np.rot90(a), "numpy.rot90 does not work on distributed arrays"),
+        (lambda: np.block([a]), "numpy.block does not work on distributed arrays"),
         (lambda: np.maximum.accumulate(a), "numpy.maximum.accumulate does not work"),
         (lambda: np.asarray(a), "a.to_numpy()"),
         (lambda: a + np.ones(3), "does not broadcast to (4, 5)"),
