@@ -138,10 +138,14 @@ TEST_F(CauseOfCounters, APeInACollectiveCallIsNamedWithIt) {
     doing.push_back(doing[0]);
     wait(0, "reduce", {1}, "mean.py:16");
     call(0, 7, "max_reduce", common::EventState::begun);
-    for (const int number : {1, 2, 3}) wait_for(number, "signal_wait_until", 64, 11, 12);
+    for (const int number : {1, 2, 3}) {
+        common::WaitCopy& word = wait_for(number, "signal_wait_until", 64, 11, 12);
+        std::snprintf(word.site, sizeof word.site, "mean.py:20 (exchange_halo)");
+    }
     update(0, 1, 64, 1, UpdateKind::add, 11);
     for (const int number : {1, 2, 3}) update(number, number ^ 1, 64, 1, UpdateKind::add, 12);
-    expect_begin("PE 0 waits in reduce at mean.py:16 for PE 1, which waits for it in signal_wait_until");
+    expect_begin(
+        "PE 0 waits in reduce at mean.py:16 for PE 1, which waits for it in exchange_halo at mean.py:20");
 }
 
 }  // namespace

@@ -20,6 +20,10 @@ using common::PeDoing;
 using common::UpdateKind;
 using common::UpdateSeen;
 
+/// True for a line of Python that waits within a call, as "x.py:20 (exchange_halo)". Lines of C++ have an
+/// address there.
+bool is_in_library(std::string_view site) { return site.ends_with(')') && site.find("+0x") == site.npos; }
+
 /// False for a wait for any of several words, of which the record shows the first.
 bool has_word(const PeDoing& waiting) {
     const std::string_view operation = waiting.wait.operation;
@@ -492,10 +496,10 @@ int only_updater(const std::vector<PeDoing>& doing, int waiting) {
         return -1;
     const std::optional<EqualUpdates> alike = equal_updates(known, updates);
     if (!alike) return updates[0].pe;
-    // One that left for a collective call waits for the others there, which is the circle to report.
+    // One that left such a call for a collective one waits for the others there: the circle tells more.
     const PeDoing& its = known.doing_of(updates[0].pe);
-    const bool is_in_collective = its.waits && its.wait.call != 0;
-    return is_usual(known, *alike) || (behind_others(*alike) && !is_in_collective) ? -1 : updates[0].pe;
+    const bool has_left = its.waits && its.wait.call != 0 && is_in_library(known.wait().site);
+    return is_usual(known, *alike) || (behind_others(*alike) && !has_left) ? -1 : updates[0].pe;
 }
 
 }  // namespace atl::core
