@@ -40,6 +40,60 @@ FAULTY = {
         """,
         r"PE 1 updated the awaited word of PE 0, PE 0 updated the awaited word of PE 1, and none is known on PE 2 \((?:its|their) \w+: program\.py:\d+(?:, program\.py:\d+)?\);",
     ),
+    "a buffer that is announced by the number 0": (
+        2,
+        """
+        full, free = atoll.signal(2), atoll.signal(2)
+        for frame in range(6):
+            slot, turn = frame % 2, frame // 2
+            if me == 0:
+                if turn > 0:
+                    atoll.signal_wait_until(free, ">=", turn, index=slot)
+                atoll.put_signal(x, np.full(4, frame), full, turn, pe=1, index=slot)
+            else:
+                atoll.signal_wait_until(full, ">=", turn + 1, index=slot)
+                atoll.signal_set(free, turn + 1, 0, index=slot)
+        """,
+        r"PE 0 has set the awaited word once, to 0, which it was before \(its signals: program\.py:\d+\); PE 1 waits in",
+    ),
+    "a signal of the array for the other side": (
+        2,
+        """
+        from_left, from_right = atoll.signal(), atoll.signal()
+        if me == 1:
+            atoll.put_signal(x, np.ones(4, dtype="int64"), from_left, 1, pe=0)
+        else:
+            atoll.signal_wait_until(from_right, ">=", 1)
+        atoll.barrier_all()
+        """,
+        r"PE 0 waits in .*, for a word that no PE is known to have updated \(signals of other words of PE 0: PE 1 at program\.py:\d+\)",
+    ),
+    "the last block of a PE that is left out": (
+        3,
+        """
+        ready = atoll.zeros(8, dtype="int64")
+        for block in range(me, 7, 3):
+            for pe in range(3):
+                atoll.atomic_set(ready, 1, pe, index=block)
+        if me == 0:
+            for block in range(8):
+                atoll.wait_until(ready, "==", 1, index=block)
+        atoll.barrier_all()
+        """,
+        r"PE 1 is not known to have updated element 7 of that array, the next after its 1,4 in the pattern of all \(its updates: program\.py:\d+\); PE 0 waits in",
+    ),
+    "a mean of one PE among exchanges of halos": (
+        2,
+        """
+        from atoll import arrays
+        u = arrays.ones(8, halo=1)
+        for step in range(4):
+            u.exchange_halo("periodic")
+            if step == 2 and me == 0:
+                u.mean()
+        """,
+        r"PE 0 waits in mean at program\.py:\d+ .*for PE 1, which waits for it in exchange_halo at program\.py:\d+",
+    ),
     "a consumer that returns no credit": (
         3,
         """
