@@ -53,7 +53,8 @@ def init(
     BootstrapError, SettingsError, OutOfMemory
         The job could not be joined, a setting is wrong, or the symmetric heap does not fit.
     InvalidArgument
-        The arguments do not describe the job that this process is already in.
+        The arguments do not describe the job that this process is already in, or `atoll run` started more PEs than
+        comm has ranks.
 
     Notes
     -----
@@ -80,6 +81,7 @@ def init(
             comm = _mpi_world()
             found = _torch_store() if comm is None else None
         if comm is not None:
+            _refuse_smaller(comm)
             pe, n_pes = comm.Get_rank(), comm.Get_size()
             uid = comm.bcast(_atoll.get_unique_id() if pe == 0 else None, root=0)
         elif found is not None:
@@ -101,6 +103,23 @@ def init(
     if _launched:
         _tell_crashes()
     _watch()
+
+
+def _refuse_smaller(comm: Any) -> None:
+    """Raise InvalidArgument if `atoll run` started more PEs than comm has ranks: it starts no MPI."""
+    if "ATOLL_JOIN" in os.environ:  # set with --hosts; src/bootstrap/launcher has the form of both
+        numbers = os.environ["ATOLL_JOIN"].split(" ")[1:3]
+    elif _atoll._launched():
+        numbers = os.environ["ATOLL_LAUNCHED"].split(":")[1:3]
+    else:
+        return
+    pe, n_pes = map(int, numbers)
+    size = comm.Get_size()
+    if size < n_pes:
+        raise _atoll.InvalidArgument(
+            f"init(): `atoll run` started this process as PE {pe} of {n_pes}, but comm has {size} "
+            f"rank{'s' * (size != 1)}. Start the program by mpiexec -n {n_pes}, or call init() without comm."
+        )
 
 
 def _tell_crashes() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from jobs import HANG_GUARD, Job, environment, free_port, python, rank_variables, write_program
+from test_host_traces import run as run_on_hosts
 
 # A fake of an initialised torch.distributed. Its store refuses a key that was written before, as PEs of
 # an earlier job left it there.
@@ -180,6 +181,33 @@ atoll.finalize()
 """
     done = python(code)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_communicator_smaller_than_the_job_is_refused(job: Job, tmp_path: Path) -> None:
+    """`atoll run` starts no MPI, so that each PE is alone in COMM_WORLD. It made as many jobs of one PE."""
+    code = """
+    class Comm:
+        def Get_rank(self): return 0
+        def Get_size(self): return 1
+        def bcast(self, value, root): return value
+    try:
+        atoll.init(comm=Comm())
+        print("alone")
+    except atoll.InvalidArgument as error:
+        atoll.init()
+        print(atoll.my_pe(), error)
+    """
+    done = job(code, 2)
+    assert sorted(done.stdout.splitlines()) == [
+        f"{pe} init(): `atoll run` started this process as PE {pe} of 2, but comm has 1 rank. Start the program by "
+        "mpiexec -n 2, or call init() without comm."
+        for pe in range(2)
+    ]
+    assert job(code, 1).stdout == "alone\n"
+    hosts = run_on_hosts(tmp_path, code, hosts="a:1,b:1")
+    assert "1 init(): `atoll run` started this process as PE 1 of 2, but comm has 1 rank." in hosts.stdout, (
+        hosts.stderr
+    )
 
 
 def test_the_package_may_be_imported_again(job: Job) -> None:
