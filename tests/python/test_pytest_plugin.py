@@ -101,7 +101,7 @@ def test_outcomes_of_every_kind_count_once(run: Run) -> None:
         """,
         "-rA",
     )
-    assert "2 passed, 2 skipped, 1 xfailed, 1 error" in done.stdout, done.stdout
+    assert "1 passed, 3 skipped, 1 xfailed, 1 error" in done.stdout, done.stdout
     assert "a reason" in done.stdout and "PE 0-1 of 2 failed" in done.stdout
     assert done.stdout.count("E       ValueError: in the fixture") == 1
 
@@ -162,6 +162,100 @@ def test_a_failure_of_one_ends_the_others_and_a_death_is_named(run: Run) -> None
         r"PE 1 of 2 failed; PE 0 was interrupted at File .*test_it.py\", line \d+, in test_one", done.stdout
     )
     assert re.search(r"PeDied: Pool: PE 1 .*3", done.stdout)
+
+
+PATIENT = """
+        import atoll._pool.job
+        atoll._pool.job.GRACE_SECONDS = 1000  # no PE that ends by itself is interrupted, however slow the machine is
+        pytestmark = pytest.mark.pes(2)
+"""
+
+
+def test_xfail_is_judged_by_all_pes_together(run: Run) -> None:
+    """A PE that passes against the mark does not make the test pass."""
+    done = run(
+        PATIENT
+        + """
+
+        @pytest.mark.xfail
+        def test_one(): assert atoll.my_pe() == 0
+        @pytest.mark.xfail(strict=True, reason="a reason")
+        def test_strict(): assert atoll.my_pe() == 0
+        @pytest.mark.xfail(raises=ValueError)
+        def test_raises_another():
+            if atoll.my_pe(): raise RuntimeError
+            raise ValueError
+        @pytest.mark.xfail
+        def test_passes(): pass
+        @pytest.mark.xfail(strict=True, reason="not any more")
+        def test_passes_strictly(): pass
+        """,
+        "-rA",
+    )
+    assert "2 failed, 2 xfailed, 1 xpassed" in done.stdout, done.stdout
+    assert "XFAIL test_it.py::test_strict - a reason" in done.stdout
+    assert "PE 1 of 2 failed; PE 0 failed as expected" in done.stdout, done.stdout
+    assert "FAILED test_it.py::test_passes_strictly - [XPASS(strict)] not any more" in done.stdout
+
+
+def test_a_skip_on_one_pe_skips_the_test(run: Run) -> None:
+    """A failure of another PE counts more. PEs that all skipped a test run the next one."""
+    done = run(
+        PATIENT
+        + """
+        @pytest.fixture
+        def place():
+            if atoll.my_pe(): pytest.skip("no place")
+
+        def test_one():
+            if atoll.my_pe(): pytest.skip("not here")
+        def test_fails():
+            if atoll.my_pe(): pytest.skip("not here")
+            assert False
+        def test_all(): print("pid", os.getpid()); pytest.skip("on all")
+        def test_next(): print("pid", os.getpid())
+        def test_in_the_fixture(place): pass
+        def test_fails_beside_the_fixture(place): assert False
+        """,
+        "-rA",
+    )
+    assert "2 failed, 1 passed, 3 skipped" in done.stdout, done.stdout
+    assert done.stdout.count("PE 0 of 2 failed; PE 1 skipped") == 1, done.stdout
+    assert "not here" in done.stdout and "no place" in done.stdout
+    pids = re.findall(r"\[[01]\] pid (\d+)", done.stdout)
+    assert len(set(pids)) == 2, pids
+
+
+def test_pes_that_wait_for_one_that_does_not_pass_are_interrupted(run: Run) -> None:
+    done = run(
+        """
+        pytestmark = pytest.mark.pes(2)
+
+        def test_skips():
+            if atoll.my_pe(): pytest.skip("not here")
+            atoll.barrier_all()
+        @pytest.mark.xfail(strict=True, raises=RuntimeError)
+        def test_is_expected():
+            if atoll.my_pe(): raise RuntimeError
+            atoll.barrier_all()
+        def test_expects_it_itself():
+            if atoll.my_pe(): pytest.xfail("called")
+            atoll.barrier_all()
+        """,
+        ok=True,
+    )
+    assert "1 skipped, 2 xfailed" in done.stdout, done.stdout
+
+
+def test_an_end_of_pytest_on_one_pe_is_a_failure(run: Run) -> None:
+    done = run(
+        """
+        @pytest.mark.pes(2)
+        def test_it():
+            if atoll.my_pe(): pytest.exit("enough")
+        """
+    )
+    assert "1 failed" in done.stdout and "PE 1 raised" in done.stdout and "enough" in done.stdout, done.stdout
 
 
 def test_fixtures_of_others_are_torn_down_between_modules(tmp_path: Path, run: Run) -> None:

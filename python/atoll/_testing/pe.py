@@ -8,17 +8,19 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
+from .outcome import Outcome, worst_of
+
 _sessions: dict[str, pytest.Session] = {}
 
 
-class TestFailed(Exception):
-    """A test has failed on this PE. As an exception it ends the test on the other PEs, too."""
+class TestEnded(Exception):
+    """A test has failed or was skipped on this PE. As an exception it ends the test on the other PEs, too."""
 
     __test__ = False
 
-    def __init__(self, reports: list[dict[str, Any]]) -> None:
-        super().__init__(reports)
-        self.reports = reports
+    def __init__(self, reports: list[dict[str, Any]], is_skip: bool) -> None:
+        super().__init__(reports, is_skip)
+        self.reports, self.is_skip = reports, is_skip
 
 
 def _session(setup: dict[str, Any], path: str) -> pytest.Session:
@@ -50,7 +52,7 @@ def prepare(setup: dict[str, Any], path: str) -> None:
 
 
 def run_test(setup: dict[str, Any], path: str, nodeid: str) -> list[dict[str, Any]]:
-    """Run one test; return its reports. Raises TestFailed if it fails."""
+    """Run one test; return its reports. Raises TestEnded if this PE leaves it early."""
     session = _session(setup, path)
     os.chdir(setup["folder"])
     items = [item for item in session.perform_collect([path]) if item.nodeid == nodeid]
@@ -64,6 +66,7 @@ def run_test(setup: dict[str, Any], path: str, nodeid: str) -> list[dict[str, An
         raise
     dump = session.config.hook.pytest_report_to_serializable
     data = [dump(config=session.config, report=report) for report in reports]
-    if any(report.failed for report in reports):
-        raise TestFailed(data)
+    worst = worst_of(reports)
+    if worst.ends_the_test:
+        raise TestEnded(data, worst == Outcome.SKIPPED)
     return data

@@ -12,10 +12,11 @@ from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
 from .. import _atoll
-from .._launching.failures import Failure, exception_of, pe_ranges
+from .._launching.failures import Failure, exception_of, launch_error, pe_ranges
 from .._pool.pool import Pool
 from .._pool.task import Task
-from .pe import TestFailed, prepare, run_test
+from .outcome import Outcome, Phases, joint, outcome_of, worst_of
+from .pe import TestEnded, prepare, run_test
 from .text import merged, merged_sections
 
 MOST_PES = 16  # alive at once
@@ -77,9 +78,12 @@ class Runner:
             pool._complete(task)
         except Exception as error:
             return self._close_fixtures(item, nextitem, [_single(item, "setup", str(error), n)])
-        failed = task.future.exception()
-        reports = self._reports(item, task, failed, n)
-        if failed is not None or self._config.getoption("atoll_fresh"):
+        raised = task.future.exception()
+        reports = self._reports(item, task, raised, n)
+        is_usable = not isinstance(raised, _atoll.Timeout | _atoll.PeDied) and all(
+            map(_skips, task.failures.values())
+        )
+        if not is_usable or self._config.getoption("atoll_fresh"):
             self._end(n)
         return self._close_fixtures(item, nextitem, reports)
 
@@ -111,18 +115,23 @@ class Runner:
         others: dict[int, Failure] = {}
         for pe, failure in task.failures.items():
             found = exception_of(failure)
-            if isinstance(found, TestFailed):
+            if isinstance(found, TestEnded):
                 lists[pe] = found.reports
             else:
                 others[pe] = failure
         if isinstance(error, _atoll.Timeout | _atoll.PeDied) or not lists:
             return [_single(item, "call", f"{type(error).__name__}: {error}", n)]
         load = self._config.hook.pytest_report_from_serializable
-        by_phase: dict[str, dict[int, pytest.TestReport]] = {}
+        by_phase: Phases = {}
         for pe, reports in sorted(lists.items()):
             for data in reports:
                 report = load(config=self._config, data=data)
                 by_phase.setdefault(report.when, {})[pe] = report
+        has_failed = any(worst_of(reports.values()) == Outcome.FAILED for reports in by_phase.values())
+        own = {pe: failure for pe, failure in others.items() if not failure["consequence"]}
+        if own and not has_failed:
+            return [_single(item, "call", str(launch_error("The test", own)), n)]
+        by_phase = joint(by_phase)
         return [_merge(item, by_phase[phase], others, n) for phase in _PHASES if phase in by_phase]
 
     def _close_fixtures(
@@ -134,6 +143,12 @@ class Runner:
         except Exception as error:
             reports.append(_single(item, "teardown", f"{type(error).__name__}: {error}", 1))
         return reports
+
+
+def _skips(failure: Failure) -> bool:
+    """Return whether a PE has skipped a test, so that it is as after one that passes."""
+    found = exception_of(failure)
+    return isinstance(found, TestEnded) and found.is_skip
 
 
 def _is_plain(value: object) -> bool:
@@ -160,17 +175,17 @@ def _single(item: pytest.Item, when: str, text: str, n: int) -> pytest.TestRepor
 def _merge(
     item: pytest.Item, reports: dict[int, pytest.TestReport], others: dict[int, Failure], n: int
 ) -> pytest.TestReport:
-    """Return one report of a phase from those of the PEs. It fails if one of them does."""
-    failed = {pe: report for pe, report in reports.items() if report.failed}
-    skipped = {pe: report for pe, report in reports.items() if report.skipped}
-    first = next(iter((failed or skipped if failed or len(skipped) == len(reports) else reports).values()))
+    """Return one report of a phase from those of the PEs: of the first PE with the outcome of the test."""
+    worst = worst_of(reports.values())
+    chosen = {pe: report for pe, report in reports.items() if outcome_of(report) == worst}
+    first = next(iter(chosen.values()))
     longrepr: Any = first.longrepr
-    if failed:
+    if worst == Outcome.FAILED:
         crash = getattr(first.longrepr, "reprcrash", None)
         path, line, _ = item.location
-        message = f"on PE {pe_ranges(failed)} of {n}: {crash.message if crash else 'failed'}"
+        message = f"on PE {pe_ranges(chosen)} of {n}: {crash.message if crash else 'failed'}"
         site = ReprFileLocation(crash.path if crash else path, crash.lineno if crash else line or 0, message)
-        text = merged({pe: _text(report) for pe, report in failed.items()}, _reasons(reports, others), n)
+        text = merged({pe: _text(report) for pe, report in chosen.items()}, _reasons(reports, others), n)
         longrepr = PeFailure(text, site)
     more: dict[str, Any] = {
         "sections": merged_sections({pe: report.sections for pe, report in reports.items()}),
@@ -195,7 +210,8 @@ def _text(report: pytest.TestReport) -> str:
 
 def _reasons(reports: dict[int, pytest.TestReport], others: dict[int, Failure]) -> dict[int, str]:
     """Return the state of each PE that has not failed: passed, skipped, or waited for one that failed."""
-    reasons: dict[int, str] = {pe: report.outcome for pe, report in reports.items() if not report.failed}
+    outcomes = {pe: outcome_of(report) for pe, report in reports.items()}
+    reasons = {pe: outcome.text for pe, outcome in outcomes.items() if outcome != Outcome.FAILED}
     for pe, failure in others.items():
         lines = [line.strip() for line in failure.get("traceback", "").splitlines()]
         sites = [line for line in lines if line.startswith("File ")]
