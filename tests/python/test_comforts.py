@@ -221,6 +221,13 @@ def test_log_records_outside_a_job() -> None:
         ("shmem_putmem", "atoll.put(dst, src, pe)"),
         ("Waitall", "atoll.Request.wait(), of each request"),
         ("Iprobe", "atoll.Mailbox(nbytes)"),
+        ("Gatherv", "atoll.collect(dst, src), which all PEs get; or put at offsets"),
+        ("Scatterv", "atoll.put(dst[begin:end], src, pe), at offsets"),
+        ("Isend", "atoll.put_signal_nbi(dst, src, sig, value, op, pe), or send within atoll.group()"),
+        (
+            "irecv",
+            "atoll.signal_wait_until(sig, '>=', value) after a put_signal, or recv within atoll.group()",
+        ),
         ("Create_cart", "atoll.WORLD.split_2d(columns)"),
         ("Dup", "atoll.WORLD.split(color)"),
         ("SharedMemory", "atoll.empty(shape, dtype)"),
@@ -246,6 +253,12 @@ def test_names_of_other_libraries_are_known(name: str, ours: str) -> None:
         ("IN_PLACE", "pass the same array as source and target: atoll.sum_reduce(x, x)"),
         ("Create_vector", "views of NumPy do its work: atoll.put(x[:, 0], column, pe)"),
         ("cpu_count", "os.cpu_count() counts the cores, and atoll.n_pes() the PEs"),
+        (
+            "Ibarrier",
+            "no barrier returns at once; with blocking=False a reduction does: atoll.sum_reduce(dst, src, blocking=False)",
+        ),
+        ("Semaphore", "atoll.Lock() admits one PE at a time, and nothing admits several"),
+        ("Compute_dims", "divmod(atoll.my_pe(), columns) is the place in a grid, see atoll.Team.split_2d"),
         ("Manager", "atoll.bcast_object and atoll.allgather_object give objects to all PEs"),
         ("Reduce", "did you mean 'reduce'?"),
         ("lock", "did you mean 'Lock'?"),
@@ -282,6 +295,12 @@ def test_a_team_knows_them_too() -> None:
         ("Scan", "atoll.sum_inscan(dst, src); pass the team as team="),
         ("Iallreduce", "atoll.sum_reduce(dst, src)"),
         ("Dup", "split(color, key)"),
+        ("Send", "atoll.send(..., team=team)"),
+        (
+            "Isend",
+            "atoll.put_signal_nbi(dst, src, sig, value, op, pe), or send within atoll.group(); pass the team as team=",
+        ),
+        ("Gatherv", "atoll.collect(dst, src, team=team), which all PEs get; or atoll.put at offsets"),
         ("local_rank", "atoll.HOST.my_pe()"),
     ):
         with pytest.raises(AttributeError, match=re.escape(f"'atoll.Team' object has no attribute {name!r}; Atoll's is {ours}")):  # fmt: skip

@@ -222,6 +222,19 @@ std::pair<std::string, std::string> split_site(std::string_view text) {
             std::string(site) + " (" + std::string(outer.substr(0, at)) + ")"};
 }
 
+namespace {
+/// Names the call for parts that differ in size, if two calls differ in that alone.
+std::string_view advice_on_sizes(const CallRecord& one, const CallRecord& other) {
+    if (!is_record(one) || operation_of(one) != operation_of(other)) return {};
+    if (one.a == other.a || one.b != other.b || one.d != other.d) return {};
+    const std::string_view operation = operation_of(one);
+    if (operation == "gather" || operation == "fcollect") return " collect takes parts of different sizes.";
+    if (operation == "scatter" || operation == "alltoall")
+        return " For parts of different sizes, put each at its offset.";
+    return {};
+}
+}  // namespace
+
 std::string mismatch_text(const std::string& team, const CallOf& one, const CallOf& other) {
     const auto text = [](const CallOf& call) {
         const std::string pe = "PE " + std::to_string(call.pe);
@@ -232,7 +245,8 @@ std::string mismatch_text(const std::string& team, const CallOf& one, const Call
     };
     return called_differently(team) + text(one) + ", " + text(other) +
            difference_text(one.record, other.record) +
-           "; all PEs must make the same collective calls in the same order with the same arguments.";
+           "; all PEs must make the same collective calls in the same order with the same arguments." +
+           std::string(advice_on_sizes(one.record, other.record));
 }
 
 }  // namespace atl::core
