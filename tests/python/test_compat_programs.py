@@ -73,6 +73,10 @@ try:
     world.Allreduce(mine, got, op=lambda a, b: a)
 except NotImplementedError as error:
     assert "SUM, PROD, MIN and MAX" in str(error)
+try:
+    world.Gatherv
+except AttributeError as error:
+    assert str(error).endswith("mpiexec -n 4 python -m atoll.compat nvshmem program.py."), error
     print("right")
 """,
     )

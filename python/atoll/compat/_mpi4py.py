@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import _atoll, _job, _objects
+from . import installed
 
 is_substitute = True
 UNDEFINED = -1
@@ -150,7 +151,7 @@ class Comm:
         _job.abort("MPI's Abort was called", errorcode if 0 < errorcode < 256 else 1)
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"COMM_WORLD has no attribute {name!r} {_WITHOUT}")
+        raise AttributeError(f"COMM_WORLD has no attribute {name!r} {_without()}")
 
 
 class _Self(Comm):
@@ -185,21 +186,21 @@ class _Self(Comm):
     @property
     def _team(self) -> Any:
         raise NotImplementedError(
-            f"COMM_SELF has its rank, its size, barriers, broadcasts and gathers {_WITHOUT}"
+            f"COMM_SELF has its rank, its size, barriers, broadcasts and gathers {_without()}"
         )
 
 
 def _name_of(op: Any) -> Any:
     """Return Atoll's name of an operator."""
     if op not in _NAMES:
-        raise NotImplementedError(f"Arrays are combined by SUM, PROD, MIN and MAX {_WITHOUT}")
+        raise NotImplementedError(f"Arrays are combined by SUM, PROD, MIN and MAX {_without()}")
     return _NAMES[op]
 
 
 def _array_of(buf: Any) -> Any:
     """Return an array itself, or the one in mpi4py's list of an array and a type."""
     if buf is IN_PLACE:
-        raise NotImplementedError(f"IN_PLACE is for Reduce and Allreduce {_WITHOUT}")
+        raise NotImplementedError(f"IN_PLACE is for Reduce and Allreduce {_without()}")
     array = np.asarray(buf[0] if isinstance(buf, list | tuple) else buf)
     if not array.flags.c_contiguous:
         raise ValueError("The array is not contiguous; pass a contiguous copy of it.")
@@ -250,13 +251,15 @@ def Get_processor_name() -> str:
     return socket.gethostname()
 
 
-_WITHOUT = (
-    "in Atoll's substitute for mpi4py, which processes of `atoll run` get; start the program by mpiexec instead: "
-    "mpiexec -n 4 python -m atoll.compat nccl program.py."
-)
+def _without() -> str:
+    """Return how errors go on about what this substitute lacks."""
+    return (
+        "in Atoll's substitute for mpi4py, which processes of `atoll run` get; start the program by mpiexec instead: "
+        f"mpiexec -n 4 python -m atoll.compat {','.join(installed())} program.py."
+    )
 
 
 def __getattr__(name: str) -> Any:
     raise AttributeError(
-        f"mpi4py.MPI has no attribute {name!r}" + ("" if name.startswith("_") else f" {_WITHOUT}")
+        f"mpi4py.MPI has no attribute {name!r}" + ("" if name.startswith("_") else f" {_without()}")
     )
