@@ -215,9 +215,10 @@ def test_settings_are_read_before_the_job_is_joined() -> None:
     ("code", "wanted"),
     [
         (
-            "atoll.compat.install('mpi4py')",
-            "ValueError: atoll.compat has no package 'mpi4py'; it has: nbshmem, nccl, nvshmem, shmem4py.",
+            "atoll.compat.install('mpi')",
+            "ValueError: atoll.compat has no package 'mpi'; it has: nbshmem, nccl, nvshmem, shmem4py.",
         ),
+        ("atoll.compat.install('mpi4py')", "ValueError: Atoll has no form of mpi4py. Port the program"),
         (
             "import types; sys.modules['shmem4py'] = types.ModuleType('shmem4py'); atoll.compat.install('shmem4py')",
             "RuntimeError: shmem4py itself is already imported, from this process; call",
@@ -254,6 +255,20 @@ def test_the_command_explains_its_usage(arguments: list[str], wanted: str) -> No
     done = run(sys.executable, "-m", "atoll.compat", *arguments)
     assert done.returncode != 0
     assert wanted in done.stderr
+
+
+def test_a_program_of_mpi4py_is_sent_to_its_page(tmp_path: Path) -> None:
+    """One line from the command and from the variable, without a traceback through runpy."""
+    (program := tmp_path / "program.py").write_text("print('ran')")
+    text = (
+        "Atoll has no form of mpi4py. Port the program by the table of docs/from-mpi4py.md, or start it by mpiexec and call "
+        "atoll.init(comm=MPI.COMM_WORLD) in it.\n"
+    )
+    done = run(sys.executable, "-m", "atoll.compat", "mpi4py", program)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", text)
+    done = run(launcher(), "run", "-n", 2, sys.executable, program, ATOLL_COMPAT="mpi4py")
+    assert done.returncode == 1 and done.stdout == "" and "Traceback" not in done.stderr
+    assert f"ATOLL_COMPAT=mpi4py: {text}" in done.stderr
 
 
 def test_installing_twice_changes_nothing() -> None:

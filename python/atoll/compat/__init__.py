@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from ._packages import PACKAGES, Package
+from ._packages import ABSENT, PACKAGES, Package
 
 __all__ = ["install", "installed"]
 
@@ -49,6 +49,8 @@ def install(*names: str) -> None:
     ('shmem4py',)
     """
     for name in names:
+        if name in ABSENT:
+            raise ValueError(ABSENT[name])
         if name not in PACKAGES:
             raise ValueError(f"atoll.compat has no package {name!r}; it has: {', '.join(sorted(PACKAGES))}.")
         there = sys.modules.get(name)
@@ -86,11 +88,16 @@ def install_from_environment() -> None:
     ------
     ValueError
         If Atoll has no form of one of them.
+    SystemExit
+        The same in `python -m atoll.compat`, whose traceback would have no line of the program.
     """
     try:
         install(*names_in(os.environ.get("ATOLL_COMPAT", "")))
     except ValueError as error:
-        raise ValueError(f"ATOLL_COMPAT={os.environ['ATOLL_COMPAT']}: {error}") from None
+        text = f"ATOLL_COMPAT={os.environ['ATOLL_COMPAT']}: {error}"
+        if sys.argv[:1] == ["-m"]:  # runpy still looks for the module
+            raise SystemExit(text) from None
+        raise ValueError(text) from None
 
 
 class _Loader(importlib.abc.Loader):

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from . import install, names_in
+from ._packages import ABSENT
 
 USAGE = "usage: python -m atoll.compat PACKAGE[,PACKAGE...] (PROGRAM | -m MODULE) [ARGUMENT...]"
 
@@ -43,7 +44,8 @@ def main() -> None:
     try:
         install(*names_in(names))
     except ValueError as error:
-        print(f"{error}\n{USAGE}", file=sys.stderr)
+        is_usage = not set(names_in(names)) & set(ABSENT)
+        print(f"{error}\n{USAGE}" if is_usage else error, file=sys.stderr)
         sys.exit(2)
     if program == "-m":
         sys.argv = rest

@@ -93,6 +93,12 @@ _CUDA_CORE = {
     "cuda.core.experimental": "atoll.compat._cuda_core",
 }
 
+ABSENT = {
+    "mpi4py": "Atoll has no form of mpi4py. Port the program by the table of docs/from-mpi4py.md, or start it by mpiexec and "
+    "call atoll.init(comm=MPI.COMM_WORLD) in it.",
+}
+"""Packages that users look for, and what takes their part."""
+
 _MPI4PY = {"mpi4py": "", "mpi4py.MPI": "atoll.compat._mpi4py"}
 
 PACKAGES = {
