@@ -12,6 +12,7 @@
 
 #include "common/elf/call_site.hpp"
 #include "common/log.hpp"
+#include "core/context/allocators.hpp"
 #include "core/job/job_state.hpp"
 #include "shmem/checks.hpp"
 #include "shmem/end.hpp"
@@ -78,8 +79,10 @@ void close_front() {
 
 bool is_of_nvshmem(const Call& call) { return std::string_view(call.name).starts_with("nvshmem"); }
 
-/// The text with NVSHMEM's names for OpenSHMEM's, if the call has a name of NVSHMEM's.
+/// The text with OpenSHMEM's names for those of C++; with NVSHMEM's, if the call has a name of NVSHMEM's.
 std::string in_words_of(const Call& call, std::string text) {
+    if (const std::size_t at = text.find(core::allocators); at != std::string::npos)
+        text.replace(at, core::allocators.size(), "shmem_malloc");
     if (!is_of_nvshmem(call)) return text;
     for (const std::string_view word : {"shmem_", "SHMEM_"}) {
         const char* const first = word[0] == 's' ? "nv" : "NV";

@@ -167,7 +167,7 @@ def test_wrong_arguments_have_a_sentence_and_a_status(compiler: str, tmp_path: P
 ENDING = {
     "nvshmemx_signal_wait_until_on_stream((uint64_t*)a, 17, 1, 0)": "pass NVSHMEM_CMP_EQ, NE, GT",
     "nvshmemx_signal_op((uint64_t*)a, 1, 17, 0)": "17 is neither NVSHMEM_SIGNAL_SET nor NVSHMEM_SIGNAL_ADD",
-    "nvshmem_int_put(here, a, 4, 0)": "Such memory is from malloc, nvshmem_malloc or allocate",
+    "nvshmem_int_put(here, a, 4, 0)": "Such memory is from nvshmem_malloc.",
     "nvshmem_team_destroy(NVSHMEM_TEAM_WORLD)": "nvshmem_team_destroy: The world team cannot be destroyed",
 }
 

@@ -24,7 +24,7 @@ DIFFERENT = "PEs called a collective of .* differently: PE 0 called .*, PE 1 cal
 GONE = "The team was destroyed"
 WRONG = {
     # ---- remote memory access
-    "put_dest": f"shmem_long_put: dest: {STRANGE}",
+    "put_dest": f"shmem_long_put: dest: {STRANGE}.* Such memory is from shmem_malloc[.]",
     "put_pe": f"shmem_long_put: pe: {PE}",
     "put_negative_pe": f"shmem_long_put: pe: {PE}",
     "put_size": f"shmem_long_put: dest: {HUGE}",

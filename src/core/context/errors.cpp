@@ -2,6 +2,7 @@
 #include "atoll/detail/context_base.hpp"
 #include "atoll/rma.hpp"
 #include "common/text.hpp"
+#include "core/context/allocators.hpp"
 #include "core/context/host_only.hpp"
 #include "core/job/job_state.hpp"
 
@@ -77,8 +78,8 @@ void throw_not_symmetric(const core::JobState& job, const void* address, std::si
     }
     throw Error(ErrorCode::not_symmetric, text +
                                               "; pass an address in this PE's own symmetric memory and the "
-                                              "number of the PE. Such memory is from "
-                                              "malloc, shmem_malloc or allocate, or a SymmetricArray.");
+                                              "number of the PE. Such memory is from " +
+                                              std::string(core::allocators) + ".");
 }
 
 void throw_misaligned(const void* address, std::size_t needed) {
