@@ -287,6 +287,19 @@ def test_it_works_with_xdist(run: Run) -> None:
     assert "1 failed, 4 passed" in done.stdout and "PE 1 of 2 failed; PE 0 passed" in done.stdout, done.stdout
 
 
+@pytest.mark.parametrize("options", [[], ["--hypothesis-seed=3"]])
+def test_hypothesis_draws_the_same_on_all_pes(run: Run, options: list[str]) -> None:
+    pytest.importorskip("hypothesis", reason="hypothesis is not installed: requirements-dev.txt")
+    code = """
+        import hypothesis
+        @pytest.mark.pes(2)
+        @hypothesis.settings(max_examples=20, database=None, deadline=None)
+        @hypothesis.given(hypothesis.strategies.integers(0, 10**9))
+        def test_it(n): assert atoll.allgather_object(n) == [n, n]
+        """
+    run(code, *options, ok=True)
+
+
 def test_options(run: Run) -> None:
     code = """
         def test_alone(): pass

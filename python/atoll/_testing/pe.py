@@ -29,6 +29,8 @@ def _session(setup: dict[str, Any], path: str) -> pytest.Session:
     if key in _sessions:
         return _sessions[key]
     os.chdir(setup["folder"])
+    if setup["draws_alike"]:
+        _draw_alike()
     options = {**setup["options"]}
     options["basetemp"] = options.get("basetemp") and f"{options['basetemp']}-pe{_pe()}"
     arguments = [f"--capture={setup['capture']}", path.partition("::")[0]]
@@ -38,6 +40,20 @@ def _session(setup: dict[str, Any], path: str) -> pytest.Session:
     config.hook.pytest_sessionstart(session=session)
     _sessions[key] = session
     return session
+
+
+def _draw_alike() -> None:
+    """Let Hypothesis draw the same examples on all PEs, which then make the same collective calls.
+
+    The time of an example, and examples that this PE has stored, must not decide. Profiles and settings of the program
+    come later, and so take precedence.
+    """
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile(
+        "atoll", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("atoll")
 
 
 def _pe() -> int:

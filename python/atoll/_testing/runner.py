@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import OrderedDict
 from io import StringIO
 from typing import Any
@@ -64,6 +65,8 @@ class Runner:
             "options": options,
             "folder": str(config.invocation_params.dir),
             "capture": config.getoption("capture"),
+            # A test file that uses Hypothesis has imported it by now.
+            "draws_alike": "hypothesis" in sys.modules and options.get("hypothesis_seed") is None,
         }
 
     def run(
