@@ -287,6 +287,12 @@ def test_it_works_with_xdist(run: Run) -> None:
     assert "1 failed, 4 passed" in done.stdout and "PE 1 of 2 failed; PE 0 passed" in done.stdout, done.stdout
 
 
+def test_a_test_without_the_mark_is_told_of_it(run: Run) -> None:
+    done = run("def test_it(): atoll.zeros(1)")
+    text = "zeros() was called before atoll.init(); call atoll.init() first, on every PE. A test marked @pytest.mark.pes(2) runs"
+    assert text in done.stdout, done.stdout
+
+
 @pytest.mark.parametrize("options", [[], ["--hypothesis-seed=3"]])
 def test_hypothesis_draws_the_same_on_all_pes(run: Run, options: list[str]) -> None:
     pytest.importorskip("hypothesis", reason="hypothesis is not installed: requirements-dev.txt")

@@ -1,12 +1,23 @@
 #include "calls/state.hpp"
 
+#include "calls/caller.hpp"
+
 #include <cmath>
+#include <string>
 
 namespace atl::python {
 
 State g;
 
-void fail_not_initialized(const char* function) {
+/// True in a process of pytest, whose tests run on PEs only if they are marked.
+static bool is_pytest() {
+    PyObject* modules = PyImport_GetModuleDict();  // borrowed
+    return modules != nullptr && PyDict_GetItemString(modules, "_pytest.runner") != nullptr;
+}
+
+void fail_not_initialized(const char* inner) {
+    const std::string operation = caller_line().operation;
+    const char* const function = operation.empty() ? inner : operation.c_str();
     if (g.forked)
         fail(ErrorCode::not_initialized,
              "%s() was called in a child that was forked after atoll.init(); the PE is its parent. Start "
@@ -19,7 +30,8 @@ void fail_not_initialized(const char* function) {
              "atoll.init() again.",
              function);
     fail(ErrorCode::not_initialized,
-         "%s() was called before atoll.init(); call atoll.init() first, on every PE.", function);
+         "%s() was called before atoll.init(); call atoll.init() first, on every PE.%s", function,
+         is_pytest() ? " A test marked @pytest.mark.pes(2) runs on two PEs that have called it." : "");
 }
 
 const Team& live(const PyTeam& team, const char* function) {

@@ -19,6 +19,8 @@ for name in ("zeros", "ones", "full", "array", "signal", "bcast_object", "gather
     given = (3, 1) if name == "full" else (3,)
     raises(atoll.NotInitialized, lambda n=name, g=given: getattr(atoll, n)(*g), f"{name}() was called before")
 raises(atoll.NotInitialized, lambda: atoll.WORLD.split(0), "Team.split() was called before")
+for made in (atoll.arrays.zeros, atoll.arrays.random):  # which ask a team for its number of PEs
+    raises(atoll.NotInitialized, lambda f=made: f(3), f"{made.__name__}() was called before")
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
