@@ -232,13 +232,16 @@ def elements() -> None:
 # ---- halos
 
 
-def padded(whole: Any, width: int, border: str) -> Any:
-    mode = {"periodic": "wrap", "reflect": "reflect", "fixed": "constant"}[border]
+def padded(whole: Any, width: int, border: Any) -> Any:
+    if not isinstance(border, str):
+        return np.pad(whole, width, constant_values=border)
+    mode: Any = {"periodic": "wrap", "fixed": "constant"}.get(border, border)
     return np.pad(whole, width, mode=mode)
 
 
 def halos() -> None:
-    for border, width in itertools.product(("periodic", "reflect", "fixed"), (1, 2)):
+    borders = ("periodic", "reflect", "symmetric", "edge", 2.5, "fixed")
+    for border, width in itertools.product(borders, (1, 2)):
         for dist in ("block", ["block", "whole"]):
             a, whole = made("float64", dist, halo=width)
             for turn in range(3):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import numbers
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +18,18 @@ from ._compared import compared
 from ._layout import Layout, Width
 from ._memory import signals
 
-BORDERS = ("fixed", "periodic", "reflect")
+# The row that is copied beyond an end, as numpy.pad names them: a function of the distance from the last row inside. Rows
+# count inwards, from 0 at the end itself.
+_COPIED: dict[str, Callable[[int], int]] = {
+    "reflect": lambda distance: distance,
+    "symmetric": lambda distance: distance - 1,
+    "edge": lambda distance: 0,
+}
+BORDERS = ("fixed", "periodic", *_COPIED)
+Kind = str | complex
+"""A word of BORDERS, or a number that the halo has beyond the ends."""
+# The index of rows beyond an end, and that of the rows which they get, or the number.
+Fill = tuple[tuple[Any, ...], tuple[Any, ...] | None, complex | None]
 
 
 @dataclass(frozen=True)
@@ -60,11 +72,13 @@ class Exchange:
         self._words = [signals(team, directions, library) for _ in range(2)]
         self._ready, self._arrived = (words.raw for words in self._words)
         self._count = 0
-        self._kinds: tuple[str, ...] = ()  # kinds of the first exchange and its plan, kept for later ones
+        self._kinds: tuple[Kind, ...] = ()  # kinds of the first exchange and its plan, kept for later ones
         self._plan: list[Neighbour] = []
-        self._is_started = self._reflects = False
+        self._fills: list[Fill] = []
+        self._given: object = self  # the word or number that was last given; none yet
+        self._is_started = False
 
-    def start(self, border: str | Sequence[str] | None, stream: Any = None) -> None:
+    def start(self, border: Kind | Sequence[Kind] | None, stream: Any = None) -> None:
         """Tell the neighbours that this halo may be overwritten, and put the rims that they get."""
         if self._is_started:
             raise ValueError("start_halo() twice without finish_halo() between.")
@@ -88,23 +102,23 @@ class Exchange:
             )
 
     def finish(self) -> None:
-        """Wait for the neighbours' rims, then mirror where the border reflects."""
+        """Wait for the neighbours' rims, then fill what is beyond the ends of the array."""
         if not self._is_started:
             raise ValueError("finish_halo() without start_halo().")
         self._is_started = False
         if self._library.on_gpu:
             for neighbour in self._plan:
                 atoll.signal_consume(self._arrived, 1, neighbour.here, stream=self._stream)
-            if self._reflects or self._waits_at_end:
+            if self._fills or self._waits_at_end:
                 with self._library.on(self._stream):
-                    self._reflect()
+                    self._fill()
                     if self._waits_at_end:
                         self._library.finish()
             return
         for neighbour in self._plan:
             atoll.signal_wait_until(self._arrived, atoll.GE, self._count, index=neighbour.here)
-        if self._reflects:
-            self._reflect()
+        if self._fills:
+            self._fill()
 
     def _enqueue(self) -> None:
         """Do the work of `start` on the stream, after what is there: it has read the halo and written the rim."""
@@ -126,20 +140,23 @@ class Exchange:
         if self._ctx is not None:
             self._ctx.destroy()
 
-    def _take(self, border: str | Sequence[str] | None) -> None:
+    def _take(self, border: Kind | Sequence[Kind] | None) -> None:
         """Check the border, and plan the first exchange by it."""
         if border is None:
             border = self._kinds or "fixed"
-        if border == self._kinds:
+        if border is self._kinds or border is self._given:
             return
         axes = len(self._layout.axes)
-        kinds = (border,) * axes if isinstance(border, str) else tuple(border)
-        if kinds == self._kinds:
+        is_each = isinstance(border, Sequence) and not isinstance(border, str)
+        kinds = cast("tuple[Kind, ...]", tuple(border) if is_each else (border,) * axes)  # type: ignore[arg-type]
+        # NaN is not equal to itself.
+        if kinds == self._kinds or list(map(str, kinds)) == list(map(str, self._kinds)):
+            self._given = self if is_each else border
             return
-        wrong = [kind for kind in kinds if kind not in BORDERS]
-        if wrong or len(kinds) != axes:
+        if len(kinds) != axes or not all(map(self._is_kind, kinds)):
             raise ValueError(
-                f"border is {border!r}; expected one of {', '.join(BORDERS)}, or one for each of the {axes} axes."
+                f"border is {border!r}; expected one of {', '.join(BORDERS)}, a number that the array's dtype holds, or one "
+                f"for each of the {axes} axes."
             )
         for number, (kind, axis, width) in enumerate(
             zip(kinds, self._layout.axes, self._layout.halo, strict=True)
@@ -156,8 +173,18 @@ class Exchange:
                 "out, or make another array."
             )
         compared("exchange_halo", (kinds,), {}, lambda: None, self._team)
-        self._kinds, self._reflects = kinds, "reflect" in kinds
+        self._kinds, self._given = kinds, self if is_each else border
+        self._fills = self._beyond_ends()
         self._plan = self._neighbours()
+
+    def _is_kind(self, kind: Any) -> bool:
+        if isinstance(kind, str):
+            return kind in BORDERS
+        if not isinstance(kind, numbers.Number) or isinstance(kind, bool):
+            return False
+        dtype = self._block.dtype
+        is_numpys = isinstance(dtype, np.dtype) and dtype.kind in "biufc"
+        return not is_numpys or np.can_cast(np.min_scalar_type(kind), dtype, "same_kind")  # type: ignore[arg-type]
 
     def _neighbours(self) -> list[Neighbour]:
         layout = self._layout
@@ -201,15 +228,32 @@ class Exchange:
                 target.append(slice(low + others, low + others + high))
         return tuple(source), tuple(target)
 
-    def _reflect(self) -> None:
+    def _fill(self) -> None:
+        view = self._library.view(self._block)[self._layout.padded(self._me)]
+        for target, source, number in self._fills:
+            view[target] = number if source is None else view[source]
+
+    def _beyond_ends(self) -> list[Fill]:
+        """Return the copies that fill what is beyond the ends of the array, in the order of axes, as numpy.pad does."""
         layout = self._layout
-        mine = layout.coordinates(self._me)
-        view = self._library.view(self._block)[layout.padded(self._me)]
-        for number, (kind, axis, at) in enumerate(zip(self._kinds, layout.axes, mine, strict=True)):
-            if kind != "reflect":
-                continue
-            width: Width = layout.halo[number]
-            _mirror(view, number, width, at == 0, at == axis.parts - 1)
+        shape = self._block[layout.padded(self._me)].shape
+        found: list[Fill] = []
+        for number, at in enumerate(layout.coordinates(self._me)):
+            kind, axis, (low, high) = self._kinds[number], layout.axes[number], layout.halo[number]
+            low, high = low * (at == 0), high * (at == axis.parts - 1)
+            first, last = layout.halo[number][0], shape[number] - layout.halo[number][1] - 1
+
+            def rows(start: int, number: int = number) -> tuple[Any, ...]:
+                return (*(slice(None),) * number, start)
+
+            if not isinstance(kind, str):
+                found += [(rows(first - i), None, kind) for i in range(1, low + 1)]
+                found += [(rows(last + i), None, kind) for i in range(1, high + 1)]
+            elif kind in _COPIED:
+                inwards = _COPIED[kind]
+                found += [(rows(first - i), rows(first + inwards(i)), None) for i in range(1, low + 1)]
+                found += [(rows(last + i), rows(last - inwards(i)), None) for i in range(1, high + 1)]
+        return found
 
 
 def _lacks(axis: Axis, width: Width) -> tuple[int, int] | None:
@@ -221,19 +265,3 @@ def _lacks(axis: Axis, width: Width) -> tuple[int, int] | None:
     beside = axis.parts > 1
     ends = ((low, axis.extent(0) + beside * high), (high, axis.extent(axis.parts - 1) + beside * low))
     return next(((wanted, seen - 1) for wanted, seen in ends if wanted and wanted >= seen), None)
-
-
-def _mirror(view: Any, axis: int, width: Width, is_first: bool, is_last: bool) -> None:
-    """Mirror rows along an axis at the first and the last row of a part, which are not repeated."""
-    low, high = width
-    end = view.shape[axis] - high
-
-    def row(number: int) -> tuple[Any, ...]:
-        return (*(slice(None),) * axis, number)
-
-    if is_first:
-        for i in range(1, low + 1):
-            view[row(low - i)] = view[row(low + i)]
-    if is_last:
-        for i in range(high):
-            view[row(end + i)] = view[row(end - 2 - i)]

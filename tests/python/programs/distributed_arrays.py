@@ -321,7 +321,8 @@ def arrays_are_redistributed(rng: random.Random) -> None:
 @check
 def halos_are_those_of_a_padded_array(rng: random.Random) -> None:
     n, axes = atoll.n_pes(), rng.randint(1, 3)
-    border = [rng.choice(["fixed", "periodic", "reflect"]) for _ in range(axes)]
+    kinds = ["fixed", "periodic", "reflect", "symmetric", "edge", 7.5, np.nan]
+    border = [rng.choice(kinds) for _ in range(axes)]
     halo = [(rng.randint(0, 2), rng.randint(0, 2)) for _ in range(axes)]
     halo[0] = (max(halo[0][0], 1), halo[0][1])
     shape = tuple(3 * n + rng.randint(0, 3) if axis == 0 else rng.randint(6, 8) for axis in range(axes))
@@ -332,7 +333,13 @@ def halos_are_those_of_a_padded_array(rng: random.Random) -> None:
     a.local_with_halo[...] = -1.0
     whole = np.arange(float(np.prod(shape))).reshape(shape)
     a.local[...] = whole[np.ix_(*(a.global_indices(axis) for axis in range(axes)))]
-    modes = {"fixed": "constant", "periodic": "wrap", "reflect": "reflect"}
+    modes = {
+        "fixed": "constant",
+        "periodic": "wrap",
+        "reflect": "reflect",
+        "symmetric": "symmetric",
+        "edge": "edge",
+    }
     for _ in range(3):
         a.start_halo(border)
         a.finish_halo()
@@ -340,8 +347,9 @@ def halos_are_those_of_a_padded_array(rng: random.Random) -> None:
         # NumPy pads an axis after the other; so do mirrored and unchanged borders.
         for axis, kind in enumerate(border):
             widths = [halo[axis] if other == axis else (0, 0) for other in range(axes)]
-            fill = {"constant_values": -1.0} if kind == "fixed" else {}
-            padded = np.pad(padded, widths, mode=modes[kind], **fill)  # type: ignore[call-overload]
+            mode = modes.get(kind, "constant")
+            fill = {"constant_values": -1.0 if kind == "fixed" else kind} if mode == "constant" else {}
+            padded = np.pad(padded, widths, mode=mode, **fill)  # type: ignore[call-overload]
         outside = tuple(
             slice(start, stop + low + high)
             for (start, stop), (low, high) in zip(a.bounds(), halo, strict=True)
@@ -376,6 +384,7 @@ def random_numbers_do_not_depend_on_the_distribution(rng: random.Random) -> None
 @check
 def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
     a, line, add = arrays.ones((4, 5)), arrays.ones(4), atoll._atoll._add_in_blocks
+    padded, counts = (arrays.zeros((atoll.n_pes(), 2), dtype, halo=1) for dtype in (float, int))
     cases: list[tuple[Callable[[], Any], str]] = [
         (lambda: np.block([a]), "numpy.block does not work on distributed arrays"),
         (lambda: np.maximum.accumulate(a), "numpy.maximum.accumulate does not work"),
@@ -425,6 +434,10 @@ def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
             lambda: DistArray((2, 9), dist=["whole", "block"], halo=[2, 0]).exchange_halo("reflect"),
             "mirrors 2 elements beside the one at an end, and the PE there has 1",
         ),
+        (lambda: counts.exchange_halo(0.5), "border is 0.5; expected one of fixed, periodic,"),
+        (lambda: padded.exchange_halo(["edge"]), "or one for each of the 2 axes"),
+        (lambda: padded.exchange_halo(True), "border is True"),
+        (lambda: padded.exchange_halo("mirror"), "border is 'mirror'"),
         (lambda: DistArray((4, 5), halo=9), "a halo of 9 is wider than the smallest part"),
         (lambda: DistArray(()), "at least one axis"),
         (lambda: arrays.ones(0).max(), "an axis has no elements"),

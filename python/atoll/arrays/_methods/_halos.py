@@ -29,7 +29,9 @@ class Halos(Parts):
 
     _exchange: _halo.Exchange | None = None  # once the halo was exchanged
 
-    def exchange_halo(self, border: str | Sequence[str] | None = None, stream: Any = None) -> None:
+    def exchange_halo(
+        self, border: _halo.Kind | Sequence[_halo.Kind] | None = None, stream: Any = None
+    ) -> None:
         """Fill the halo of every part with the neighbours' elements, corners included.
 
         Collective over the team, but each PE waits for its neighbours only.
@@ -37,10 +39,10 @@ class Halos(Parts):
         Parameters
         ----------
         border
-            What the halo has beyond the array's ends, one word or one for each axis. "fixed": what it had.
-            "periodic": the elements of the other end. "reflect": the elements mirrored at the first one, which is
-            not repeated (`numpy.pad` calls it so). By default that of the array's first exchange, or "fixed"; an array
-            keeps its border.
+            What the halo has beyond the array's ends, one of these or one for each axis. "fixed": what it had.
+            "periodic": the elements of the other end. As in `numpy.pad`, "reflect": the elements mirrored at the first
+            one, which is not repeated; "symmetric": mirrored with the first one; "edge": the first one. A number: that
+            number. By default that of the array's first exchange, or "fixed"; an array keeps its border.
         stream
             For arrays on GPUs: enqueue the exchange on this stream of CuPy or PyTorch, or on the "current" one, and return
             at once. None waits for it. A CUDA graph may capture it after the first exchange.
@@ -48,15 +50,15 @@ class Halos(Parts):
         Raises
         ------
         ValueError
-            If the array has no halo, or a word is not known. If it is on hosts, and a stream is given.
+            If the array has no halo, or a word is not known. If its dtype does not hold the number. If it is on hosts, and a stream is given.
         """
         self.start_halo(border, stream)
         self.finish_halo()
 
-    def start_halo(self, border: str | Sequence[str] | None = None, stream: Any = None) -> None:
+    def start_halo(self, border: _halo.Kind | Sequence[_halo.Kind] | None = None, stream: Any = None) -> None:
         """Send the neighbours their halo. Until `finish_halo`, do not read this PE's halo.
 
-        On hosts `local` may change meanwhile, unless a border reflects: the neighbours get what it had. On GPUs, change it on
+        On hosts `local` may change meanwhile, unless a border repeats elements of the array: the neighbours get what it had. On GPUs, change it on
         the same stream.
 
         With a stream it enqueues that, and `finish_halo` continues on the same stream.
@@ -100,7 +102,7 @@ class Halos(Parts):
         function: Callable[..., Array],
         *others: DistArray,
         halo: bool | int | Sequence[int | Width] = False,
-        border: str | Sequence[str] | None = None,
+        border: _halo.Kind | Sequence[_halo.Kind] | None = None,
         **keywords: Any,
     ) -> DistArray:
         """Return an array whose parts are a function of these parts. Collective.
@@ -168,7 +170,7 @@ class Halos(Parts):
         return DistArray._from_part(self._layout, converted(result, dtype, its))
 
     def _block_for(
-        self, halo: bool | int | Sequence[int | Width], border: str | Sequence[str] | None
+        self, halo: bool | int | Sequence[int | Width], border: _halo.Kind | Sequence[_halo.Kind] | None
     ) -> Array:
         """Return this PE's part as `map_blocks` passes it. Collective if `halo` is a width."""
         from .._array import DistArray
