@@ -187,7 +187,22 @@ def refusals(table: Table) -> str:
 
     everywhere = "".join(line(name) for name in table.refused if name not in kernels)
     of_host = "".join(line(name) for name in table.refused if name in kernels)
-    return f"{everywhere}#ifndef __CUDACC__\n{of_host}#endif\n"
+    return f"{everywhere}#ifndef __CUDACC__\n{of_host}{of_kernels(table)}#endif\n"
+
+
+def of_kernels(table: Table) -> str:
+    """The same for programs of the host about functions that kernels alone have, called by one thread."""
+    streams = {f.name for f in table.functions if f.stream}
+    found = []
+    for f in table.kernels:
+        if f.scope != "Thread" or f.qp or f.name in table.both or f.name in table.refused:
+            continue
+        in_order = f"{f.name.replace('nvshmem_', 'nvshmemx_', 1)}_on_stream"
+        cure = f"; on the host call {in_order}" if in_order in streams else ""
+        found.append(
+            f'#define {f.name} _Pragma("GCC error \\"{f.name} is a function of kernels{cure}\\"") {f.name}\n'
+        )
+    return "".join(found)
 
 
 def kernel_body(table: Table, f: Function, shared: bool) -> str:

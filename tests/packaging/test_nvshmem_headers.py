@@ -132,3 +132,19 @@ def test_functions_that_do_not_exist_are_refused_with_the_reason(language: str) 
         "#include <nvshmem.h>\nvoid f(void);\nvoid f(void) { nvshmemx_half_atomic_fetch_add(0, 0, 0); }\n",
     )
     assert "Hosts have no atomics of 16 bits; kernels do." in said
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_a_host_that_calls_functions_of_kernels_is_told_the_one_on_streams(language: str) -> None:
+    text = """#include <nvshmem.h>
+    void f(float* x, uint64_t* s);
+    void f(float* x, uint64_t* s) {
+        nvshmem_float_put_signal(x, x, 1, s, 1, NVSHMEM_SIGNAL_SET, 0);
+        nvshmem_signal_wait_until(s, NVSHMEM_CMP_EQ, 1);
+        nvshmem_int_test((int*)x, NVSHMEM_CMP_EQ, 1);
+    }
+    """
+    said = compiled(language, text)
+    for name in ("float_put_signal", "signal_wait_until"):
+        assert f"nvshmem_{name} is a function of kernels; on the host call nvshmemx_{name}_on_stream" in said
+    assert "nvshmem_int_test is a function of kernels" in said

@@ -1522,4 +1522,274 @@ int nvshmemx_half_prod_reducescatter_on_stream(nvshmem_team_t team, __half *dest
 #ifndef __CUDACC__
 #define nvshmemx_half_atomic_add _Pragma("GCC error \"nvshmemx_half_atomic_add does not exist on Atoll: Hosts have no atomics of 16 bits; kernels do.\"") nvshmemx_half_atomic_add
 #define nvshmemx_half_atomic_fetch_add _Pragma("GCC error \"nvshmemx_half_atomic_fetch_add does not exist on Atoll: Hosts have no atomics of 16 bits; kernels do.\"") nvshmemx_half_atomic_fetch_add
+#define nvshmem_bfloat16_put_signal _Pragma("GCC error \"nvshmem_bfloat16_put_signal is a function of kernels; on the host call nvshmemx_bfloat16_put_signal_on_stream\"") nvshmem_bfloat16_put_signal
+#define nvshmem_half_put_signal _Pragma("GCC error \"nvshmem_half_put_signal is a function of kernels; on the host call nvshmemx_half_put_signal_on_stream\"") nvshmem_half_put_signal
+#define nvshmem_float_put_signal _Pragma("GCC error \"nvshmem_float_put_signal is a function of kernels; on the host call nvshmemx_float_put_signal_on_stream\"") nvshmem_float_put_signal
+#define nvshmem_double_put_signal _Pragma("GCC error \"nvshmem_double_put_signal is a function of kernels; on the host call nvshmemx_double_put_signal_on_stream\"") nvshmem_double_put_signal
+#define nvshmem_char_put_signal _Pragma("GCC error \"nvshmem_char_put_signal is a function of kernels; on the host call nvshmemx_char_put_signal_on_stream\"") nvshmem_char_put_signal
+#define nvshmem_short_put_signal _Pragma("GCC error \"nvshmem_short_put_signal is a function of kernels; on the host call nvshmemx_short_put_signal_on_stream\"") nvshmem_short_put_signal
+#define nvshmem_schar_put_signal _Pragma("GCC error \"nvshmem_schar_put_signal is a function of kernels; on the host call nvshmemx_schar_put_signal_on_stream\"") nvshmem_schar_put_signal
+#define nvshmem_int_put_signal _Pragma("GCC error \"nvshmem_int_put_signal is a function of kernels; on the host call nvshmemx_int_put_signal_on_stream\"") nvshmem_int_put_signal
+#define nvshmem_long_put_signal _Pragma("GCC error \"nvshmem_long_put_signal is a function of kernels; on the host call nvshmemx_long_put_signal_on_stream\"") nvshmem_long_put_signal
+#define nvshmem_longlong_put_signal _Pragma("GCC error \"nvshmem_longlong_put_signal is a function of kernels; on the host call nvshmemx_longlong_put_signal_on_stream\"") nvshmem_longlong_put_signal
+#define nvshmem_uchar_put_signal _Pragma("GCC error \"nvshmem_uchar_put_signal is a function of kernels; on the host call nvshmemx_uchar_put_signal_on_stream\"") nvshmem_uchar_put_signal
+#define nvshmem_ushort_put_signal _Pragma("GCC error \"nvshmem_ushort_put_signal is a function of kernels; on the host call nvshmemx_ushort_put_signal_on_stream\"") nvshmem_ushort_put_signal
+#define nvshmem_uint_put_signal _Pragma("GCC error \"nvshmem_uint_put_signal is a function of kernels; on the host call nvshmemx_uint_put_signal_on_stream\"") nvshmem_uint_put_signal
+#define nvshmem_ulong_put_signal _Pragma("GCC error \"nvshmem_ulong_put_signal is a function of kernels; on the host call nvshmemx_ulong_put_signal_on_stream\"") nvshmem_ulong_put_signal
+#define nvshmem_ulonglong_put_signal _Pragma("GCC error \"nvshmem_ulonglong_put_signal is a function of kernels; on the host call nvshmemx_ulonglong_put_signal_on_stream\"") nvshmem_ulonglong_put_signal
+#define nvshmem_int8_put_signal _Pragma("GCC error \"nvshmem_int8_put_signal is a function of kernels; on the host call nvshmemx_int8_put_signal_on_stream\"") nvshmem_int8_put_signal
+#define nvshmem_int16_put_signal _Pragma("GCC error \"nvshmem_int16_put_signal is a function of kernels; on the host call nvshmemx_int16_put_signal_on_stream\"") nvshmem_int16_put_signal
+#define nvshmem_int32_put_signal _Pragma("GCC error \"nvshmem_int32_put_signal is a function of kernels; on the host call nvshmemx_int32_put_signal_on_stream\"") nvshmem_int32_put_signal
+#define nvshmem_int64_put_signal _Pragma("GCC error \"nvshmem_int64_put_signal is a function of kernels; on the host call nvshmemx_int64_put_signal_on_stream\"") nvshmem_int64_put_signal
+#define nvshmem_uint8_put_signal _Pragma("GCC error \"nvshmem_uint8_put_signal is a function of kernels; on the host call nvshmemx_uint8_put_signal_on_stream\"") nvshmem_uint8_put_signal
+#define nvshmem_uint16_put_signal _Pragma("GCC error \"nvshmem_uint16_put_signal is a function of kernels; on the host call nvshmemx_uint16_put_signal_on_stream\"") nvshmem_uint16_put_signal
+#define nvshmem_uint32_put_signal _Pragma("GCC error \"nvshmem_uint32_put_signal is a function of kernels; on the host call nvshmemx_uint32_put_signal_on_stream\"") nvshmem_uint32_put_signal
+#define nvshmem_uint64_put_signal _Pragma("GCC error \"nvshmem_uint64_put_signal is a function of kernels; on the host call nvshmemx_uint64_put_signal_on_stream\"") nvshmem_uint64_put_signal
+#define nvshmem_size_put_signal _Pragma("GCC error \"nvshmem_size_put_signal is a function of kernels; on the host call nvshmemx_size_put_signal_on_stream\"") nvshmem_size_put_signal
+#define nvshmem_ptrdiff_put_signal _Pragma("GCC error \"nvshmem_ptrdiff_put_signal is a function of kernels; on the host call nvshmemx_ptrdiff_put_signal_on_stream\"") nvshmem_ptrdiff_put_signal
+#define nvshmem_bfloat16_put_signal_nbi _Pragma("GCC error \"nvshmem_bfloat16_put_signal_nbi is a function of kernels; on the host call nvshmemx_bfloat16_put_signal_nbi_on_stream\"") nvshmem_bfloat16_put_signal_nbi
+#define nvshmem_half_put_signal_nbi _Pragma("GCC error \"nvshmem_half_put_signal_nbi is a function of kernels; on the host call nvshmemx_half_put_signal_nbi_on_stream\"") nvshmem_half_put_signal_nbi
+#define nvshmem_float_put_signal_nbi _Pragma("GCC error \"nvshmem_float_put_signal_nbi is a function of kernels; on the host call nvshmemx_float_put_signal_nbi_on_stream\"") nvshmem_float_put_signal_nbi
+#define nvshmem_double_put_signal_nbi _Pragma("GCC error \"nvshmem_double_put_signal_nbi is a function of kernels; on the host call nvshmemx_double_put_signal_nbi_on_stream\"") nvshmem_double_put_signal_nbi
+#define nvshmem_char_put_signal_nbi _Pragma("GCC error \"nvshmem_char_put_signal_nbi is a function of kernels; on the host call nvshmemx_char_put_signal_nbi_on_stream\"") nvshmem_char_put_signal_nbi
+#define nvshmem_short_put_signal_nbi _Pragma("GCC error \"nvshmem_short_put_signal_nbi is a function of kernels; on the host call nvshmemx_short_put_signal_nbi_on_stream\"") nvshmem_short_put_signal_nbi
+#define nvshmem_schar_put_signal_nbi _Pragma("GCC error \"nvshmem_schar_put_signal_nbi is a function of kernels; on the host call nvshmemx_schar_put_signal_nbi_on_stream\"") nvshmem_schar_put_signal_nbi
+#define nvshmem_int_put_signal_nbi _Pragma("GCC error \"nvshmem_int_put_signal_nbi is a function of kernels; on the host call nvshmemx_int_put_signal_nbi_on_stream\"") nvshmem_int_put_signal_nbi
+#define nvshmem_long_put_signal_nbi _Pragma("GCC error \"nvshmem_long_put_signal_nbi is a function of kernels; on the host call nvshmemx_long_put_signal_nbi_on_stream\"") nvshmem_long_put_signal_nbi
+#define nvshmem_longlong_put_signal_nbi _Pragma("GCC error \"nvshmem_longlong_put_signal_nbi is a function of kernels; on the host call nvshmemx_longlong_put_signal_nbi_on_stream\"") nvshmem_longlong_put_signal_nbi
+#define nvshmem_uchar_put_signal_nbi _Pragma("GCC error \"nvshmem_uchar_put_signal_nbi is a function of kernels; on the host call nvshmemx_uchar_put_signal_nbi_on_stream\"") nvshmem_uchar_put_signal_nbi
+#define nvshmem_ushort_put_signal_nbi _Pragma("GCC error \"nvshmem_ushort_put_signal_nbi is a function of kernels; on the host call nvshmemx_ushort_put_signal_nbi_on_stream\"") nvshmem_ushort_put_signal_nbi
+#define nvshmem_uint_put_signal_nbi _Pragma("GCC error \"nvshmem_uint_put_signal_nbi is a function of kernels; on the host call nvshmemx_uint_put_signal_nbi_on_stream\"") nvshmem_uint_put_signal_nbi
+#define nvshmem_ulong_put_signal_nbi _Pragma("GCC error \"nvshmem_ulong_put_signal_nbi is a function of kernels; on the host call nvshmemx_ulong_put_signal_nbi_on_stream\"") nvshmem_ulong_put_signal_nbi
+#define nvshmem_ulonglong_put_signal_nbi _Pragma("GCC error \"nvshmem_ulonglong_put_signal_nbi is a function of kernels; on the host call nvshmemx_ulonglong_put_signal_nbi_on_stream\"") nvshmem_ulonglong_put_signal_nbi
+#define nvshmem_int8_put_signal_nbi _Pragma("GCC error \"nvshmem_int8_put_signal_nbi is a function of kernels; on the host call nvshmemx_int8_put_signal_nbi_on_stream\"") nvshmem_int8_put_signal_nbi
+#define nvshmem_int16_put_signal_nbi _Pragma("GCC error \"nvshmem_int16_put_signal_nbi is a function of kernels; on the host call nvshmemx_int16_put_signal_nbi_on_stream\"") nvshmem_int16_put_signal_nbi
+#define nvshmem_int32_put_signal_nbi _Pragma("GCC error \"nvshmem_int32_put_signal_nbi is a function of kernels; on the host call nvshmemx_int32_put_signal_nbi_on_stream\"") nvshmem_int32_put_signal_nbi
+#define nvshmem_int64_put_signal_nbi _Pragma("GCC error \"nvshmem_int64_put_signal_nbi is a function of kernels; on the host call nvshmemx_int64_put_signal_nbi_on_stream\"") nvshmem_int64_put_signal_nbi
+#define nvshmem_uint8_put_signal_nbi _Pragma("GCC error \"nvshmem_uint8_put_signal_nbi is a function of kernels; on the host call nvshmemx_uint8_put_signal_nbi_on_stream\"") nvshmem_uint8_put_signal_nbi
+#define nvshmem_uint16_put_signal_nbi _Pragma("GCC error \"nvshmem_uint16_put_signal_nbi is a function of kernels; on the host call nvshmemx_uint16_put_signal_nbi_on_stream\"") nvshmem_uint16_put_signal_nbi
+#define nvshmem_uint32_put_signal_nbi _Pragma("GCC error \"nvshmem_uint32_put_signal_nbi is a function of kernels; on the host call nvshmemx_uint32_put_signal_nbi_on_stream\"") nvshmem_uint32_put_signal_nbi
+#define nvshmem_uint64_put_signal_nbi _Pragma("GCC error \"nvshmem_uint64_put_signal_nbi is a function of kernels; on the host call nvshmemx_uint64_put_signal_nbi_on_stream\"") nvshmem_uint64_put_signal_nbi
+#define nvshmem_size_put_signal_nbi _Pragma("GCC error \"nvshmem_size_put_signal_nbi is a function of kernels; on the host call nvshmemx_size_put_signal_nbi_on_stream\"") nvshmem_size_put_signal_nbi
+#define nvshmem_ptrdiff_put_signal_nbi _Pragma("GCC error \"nvshmem_ptrdiff_put_signal_nbi is a function of kernels; on the host call nvshmemx_ptrdiff_put_signal_nbi_on_stream\"") nvshmem_ptrdiff_put_signal_nbi
+#define nvshmem_put8_signal _Pragma("GCC error \"nvshmem_put8_signal is a function of kernels; on the host call nvshmemx_put8_signal_on_stream\"") nvshmem_put8_signal
+#define nvshmem_put16_signal _Pragma("GCC error \"nvshmem_put16_signal is a function of kernels; on the host call nvshmemx_put16_signal_on_stream\"") nvshmem_put16_signal
+#define nvshmem_put32_signal _Pragma("GCC error \"nvshmem_put32_signal is a function of kernels; on the host call nvshmemx_put32_signal_on_stream\"") nvshmem_put32_signal
+#define nvshmem_put64_signal _Pragma("GCC error \"nvshmem_put64_signal is a function of kernels; on the host call nvshmemx_put64_signal_on_stream\"") nvshmem_put64_signal
+#define nvshmem_put128_signal _Pragma("GCC error \"nvshmem_put128_signal is a function of kernels; on the host call nvshmemx_put128_signal_on_stream\"") nvshmem_put128_signal
+#define nvshmem_put8_signal_nbi _Pragma("GCC error \"nvshmem_put8_signal_nbi is a function of kernels; on the host call nvshmemx_put8_signal_nbi_on_stream\"") nvshmem_put8_signal_nbi
+#define nvshmem_put16_signal_nbi _Pragma("GCC error \"nvshmem_put16_signal_nbi is a function of kernels; on the host call nvshmemx_put16_signal_nbi_on_stream\"") nvshmem_put16_signal_nbi
+#define nvshmem_put32_signal_nbi _Pragma("GCC error \"nvshmem_put32_signal_nbi is a function of kernels; on the host call nvshmemx_put32_signal_nbi_on_stream\"") nvshmem_put32_signal_nbi
+#define nvshmem_put64_signal_nbi _Pragma("GCC error \"nvshmem_put64_signal_nbi is a function of kernels; on the host call nvshmemx_put64_signal_nbi_on_stream\"") nvshmem_put64_signal_nbi
+#define nvshmem_put128_signal_nbi _Pragma("GCC error \"nvshmem_put128_signal_nbi is a function of kernels; on the host call nvshmemx_put128_signal_nbi_on_stream\"") nvshmem_put128_signal_nbi
+#define nvshmem_putmem_signal _Pragma("GCC error \"nvshmem_putmem_signal is a function of kernels; on the host call nvshmemx_putmem_signal_on_stream\"") nvshmem_putmem_signal
+#define nvshmem_putmem_signal_nbi _Pragma("GCC error \"nvshmem_putmem_signal_nbi is a function of kernels; on the host call nvshmemx_putmem_signal_nbi_on_stream\"") nvshmem_putmem_signal_nbi
+#define nvshmem_signal_wait_until _Pragma("GCC error \"nvshmem_signal_wait_until is a function of kernels; on the host call nvshmemx_signal_wait_until_on_stream\"") nvshmem_signal_wait_until
+#define nvshmem_half_atomic_fetch _Pragma("GCC error \"nvshmem_half_atomic_fetch is a function of kernels\"") nvshmem_half_atomic_fetch
+#define nvshmem_half_atomic_set _Pragma("GCC error \"nvshmem_half_atomic_set is a function of kernels\"") nvshmem_half_atomic_set
+#define nvshmem_half_atomic_swap _Pragma("GCC error \"nvshmem_half_atomic_swap is a function of kernels\"") nvshmem_half_atomic_swap
+#define nvshmem_short_wait_until _Pragma("GCC error \"nvshmem_short_wait_until is a function of kernels; on the host call nvshmemx_short_wait_until_on_stream\"") nvshmem_short_wait_until
+#define nvshmem_int_wait_until _Pragma("GCC error \"nvshmem_int_wait_until is a function of kernels; on the host call nvshmemx_int_wait_until_on_stream\"") nvshmem_int_wait_until
+#define nvshmem_long_wait_until _Pragma("GCC error \"nvshmem_long_wait_until is a function of kernels; on the host call nvshmemx_long_wait_until_on_stream\"") nvshmem_long_wait_until
+#define nvshmem_longlong_wait_until _Pragma("GCC error \"nvshmem_longlong_wait_until is a function of kernels; on the host call nvshmemx_longlong_wait_until_on_stream\"") nvshmem_longlong_wait_until
+#define nvshmem_ushort_wait_until _Pragma("GCC error \"nvshmem_ushort_wait_until is a function of kernels; on the host call nvshmemx_ushort_wait_until_on_stream\"") nvshmem_ushort_wait_until
+#define nvshmem_uint_wait_until _Pragma("GCC error \"nvshmem_uint_wait_until is a function of kernels; on the host call nvshmemx_uint_wait_until_on_stream\"") nvshmem_uint_wait_until
+#define nvshmem_ulong_wait_until _Pragma("GCC error \"nvshmem_ulong_wait_until is a function of kernels; on the host call nvshmemx_ulong_wait_until_on_stream\"") nvshmem_ulong_wait_until
+#define nvshmem_ulonglong_wait_until _Pragma("GCC error \"nvshmem_ulonglong_wait_until is a function of kernels; on the host call nvshmemx_ulonglong_wait_until_on_stream\"") nvshmem_ulonglong_wait_until
+#define nvshmem_int32_wait_until _Pragma("GCC error \"nvshmem_int32_wait_until is a function of kernels; on the host call nvshmemx_int32_wait_until_on_stream\"") nvshmem_int32_wait_until
+#define nvshmem_int64_wait_until _Pragma("GCC error \"nvshmem_int64_wait_until is a function of kernels; on the host call nvshmemx_int64_wait_until_on_stream\"") nvshmem_int64_wait_until
+#define nvshmem_uint32_wait_until _Pragma("GCC error \"nvshmem_uint32_wait_until is a function of kernels; on the host call nvshmemx_uint32_wait_until_on_stream\"") nvshmem_uint32_wait_until
+#define nvshmem_uint64_wait_until _Pragma("GCC error \"nvshmem_uint64_wait_until is a function of kernels; on the host call nvshmemx_uint64_wait_until_on_stream\"") nvshmem_uint64_wait_until
+#define nvshmem_size_wait_until _Pragma("GCC error \"nvshmem_size_wait_until is a function of kernels; on the host call nvshmemx_size_wait_until_on_stream\"") nvshmem_size_wait_until
+#define nvshmem_ptrdiff_wait_until _Pragma("GCC error \"nvshmem_ptrdiff_wait_until is a function of kernels; on the host call nvshmemx_ptrdiff_wait_until_on_stream\"") nvshmem_ptrdiff_wait_until
+#define nvshmem_short_wait_until_all _Pragma("GCC error \"nvshmem_short_wait_until_all is a function of kernels; on the host call nvshmemx_short_wait_until_all_on_stream\"") nvshmem_short_wait_until_all
+#define nvshmem_int_wait_until_all _Pragma("GCC error \"nvshmem_int_wait_until_all is a function of kernels; on the host call nvshmemx_int_wait_until_all_on_stream\"") nvshmem_int_wait_until_all
+#define nvshmem_long_wait_until_all _Pragma("GCC error \"nvshmem_long_wait_until_all is a function of kernels; on the host call nvshmemx_long_wait_until_all_on_stream\"") nvshmem_long_wait_until_all
+#define nvshmem_longlong_wait_until_all _Pragma("GCC error \"nvshmem_longlong_wait_until_all is a function of kernels; on the host call nvshmemx_longlong_wait_until_all_on_stream\"") nvshmem_longlong_wait_until_all
+#define nvshmem_ushort_wait_until_all _Pragma("GCC error \"nvshmem_ushort_wait_until_all is a function of kernels; on the host call nvshmemx_ushort_wait_until_all_on_stream\"") nvshmem_ushort_wait_until_all
+#define nvshmem_uint_wait_until_all _Pragma("GCC error \"nvshmem_uint_wait_until_all is a function of kernels; on the host call nvshmemx_uint_wait_until_all_on_stream\"") nvshmem_uint_wait_until_all
+#define nvshmem_ulong_wait_until_all _Pragma("GCC error \"nvshmem_ulong_wait_until_all is a function of kernels; on the host call nvshmemx_ulong_wait_until_all_on_stream\"") nvshmem_ulong_wait_until_all
+#define nvshmem_ulonglong_wait_until_all _Pragma("GCC error \"nvshmem_ulonglong_wait_until_all is a function of kernels; on the host call nvshmemx_ulonglong_wait_until_all_on_stream\"") nvshmem_ulonglong_wait_until_all
+#define nvshmem_int32_wait_until_all _Pragma("GCC error \"nvshmem_int32_wait_until_all is a function of kernels; on the host call nvshmemx_int32_wait_until_all_on_stream\"") nvshmem_int32_wait_until_all
+#define nvshmem_int64_wait_until_all _Pragma("GCC error \"nvshmem_int64_wait_until_all is a function of kernels; on the host call nvshmemx_int64_wait_until_all_on_stream\"") nvshmem_int64_wait_until_all
+#define nvshmem_uint32_wait_until_all _Pragma("GCC error \"nvshmem_uint32_wait_until_all is a function of kernels; on the host call nvshmemx_uint32_wait_until_all_on_stream\"") nvshmem_uint32_wait_until_all
+#define nvshmem_uint64_wait_until_all _Pragma("GCC error \"nvshmem_uint64_wait_until_all is a function of kernels; on the host call nvshmemx_uint64_wait_until_all_on_stream\"") nvshmem_uint64_wait_until_all
+#define nvshmem_size_wait_until_all _Pragma("GCC error \"nvshmem_size_wait_until_all is a function of kernels; on the host call nvshmemx_size_wait_until_all_on_stream\"") nvshmem_size_wait_until_all
+#define nvshmem_ptrdiff_wait_until_all _Pragma("GCC error \"nvshmem_ptrdiff_wait_until_all is a function of kernels; on the host call nvshmemx_ptrdiff_wait_until_all_on_stream\"") nvshmem_ptrdiff_wait_until_all
+#define nvshmem_short_wait_until_all_vector _Pragma("GCC error \"nvshmem_short_wait_until_all_vector is a function of kernels; on the host call nvshmemx_short_wait_until_all_vector_on_stream\"") nvshmem_short_wait_until_all_vector
+#define nvshmem_int_wait_until_all_vector _Pragma("GCC error \"nvshmem_int_wait_until_all_vector is a function of kernels; on the host call nvshmemx_int_wait_until_all_vector_on_stream\"") nvshmem_int_wait_until_all_vector
+#define nvshmem_long_wait_until_all_vector _Pragma("GCC error \"nvshmem_long_wait_until_all_vector is a function of kernels; on the host call nvshmemx_long_wait_until_all_vector_on_stream\"") nvshmem_long_wait_until_all_vector
+#define nvshmem_longlong_wait_until_all_vector _Pragma("GCC error \"nvshmem_longlong_wait_until_all_vector is a function of kernels; on the host call nvshmemx_longlong_wait_until_all_vector_on_stream\"") nvshmem_longlong_wait_until_all_vector
+#define nvshmem_ushort_wait_until_all_vector _Pragma("GCC error \"nvshmem_ushort_wait_until_all_vector is a function of kernels; on the host call nvshmemx_ushort_wait_until_all_vector_on_stream\"") nvshmem_ushort_wait_until_all_vector
+#define nvshmem_uint_wait_until_all_vector _Pragma("GCC error \"nvshmem_uint_wait_until_all_vector is a function of kernels; on the host call nvshmemx_uint_wait_until_all_vector_on_stream\"") nvshmem_uint_wait_until_all_vector
+#define nvshmem_ulong_wait_until_all_vector _Pragma("GCC error \"nvshmem_ulong_wait_until_all_vector is a function of kernels; on the host call nvshmemx_ulong_wait_until_all_vector_on_stream\"") nvshmem_ulong_wait_until_all_vector
+#define nvshmem_ulonglong_wait_until_all_vector _Pragma("GCC error \"nvshmem_ulonglong_wait_until_all_vector is a function of kernels; on the host call nvshmemx_ulonglong_wait_until_all_vector_on_stream\"") nvshmem_ulonglong_wait_until_all_vector
+#define nvshmem_int32_wait_until_all_vector _Pragma("GCC error \"nvshmem_int32_wait_until_all_vector is a function of kernels; on the host call nvshmemx_int32_wait_until_all_vector_on_stream\"") nvshmem_int32_wait_until_all_vector
+#define nvshmem_int64_wait_until_all_vector _Pragma("GCC error \"nvshmem_int64_wait_until_all_vector is a function of kernels; on the host call nvshmemx_int64_wait_until_all_vector_on_stream\"") nvshmem_int64_wait_until_all_vector
+#define nvshmem_uint32_wait_until_all_vector _Pragma("GCC error \"nvshmem_uint32_wait_until_all_vector is a function of kernels; on the host call nvshmemx_uint32_wait_until_all_vector_on_stream\"") nvshmem_uint32_wait_until_all_vector
+#define nvshmem_uint64_wait_until_all_vector _Pragma("GCC error \"nvshmem_uint64_wait_until_all_vector is a function of kernels; on the host call nvshmemx_uint64_wait_until_all_vector_on_stream\"") nvshmem_uint64_wait_until_all_vector
+#define nvshmem_size_wait_until_all_vector _Pragma("GCC error \"nvshmem_size_wait_until_all_vector is a function of kernels; on the host call nvshmemx_size_wait_until_all_vector_on_stream\"") nvshmem_size_wait_until_all_vector
+#define nvshmem_ptrdiff_wait_until_all_vector _Pragma("GCC error \"nvshmem_ptrdiff_wait_until_all_vector is a function of kernels; on the host call nvshmemx_ptrdiff_wait_until_all_vector_on_stream\"") nvshmem_ptrdiff_wait_until_all_vector
+#define nvshmem_short_wait_until_any _Pragma("GCC error \"nvshmem_short_wait_until_any is a function of kernels\"") nvshmem_short_wait_until_any
+#define nvshmem_int_wait_until_any _Pragma("GCC error \"nvshmem_int_wait_until_any is a function of kernels\"") nvshmem_int_wait_until_any
+#define nvshmem_long_wait_until_any _Pragma("GCC error \"nvshmem_long_wait_until_any is a function of kernels\"") nvshmem_long_wait_until_any
+#define nvshmem_longlong_wait_until_any _Pragma("GCC error \"nvshmem_longlong_wait_until_any is a function of kernels\"") nvshmem_longlong_wait_until_any
+#define nvshmem_ushort_wait_until_any _Pragma("GCC error \"nvshmem_ushort_wait_until_any is a function of kernels\"") nvshmem_ushort_wait_until_any
+#define nvshmem_uint_wait_until_any _Pragma("GCC error \"nvshmem_uint_wait_until_any is a function of kernels\"") nvshmem_uint_wait_until_any
+#define nvshmem_ulong_wait_until_any _Pragma("GCC error \"nvshmem_ulong_wait_until_any is a function of kernels\"") nvshmem_ulong_wait_until_any
+#define nvshmem_ulonglong_wait_until_any _Pragma("GCC error \"nvshmem_ulonglong_wait_until_any is a function of kernels\"") nvshmem_ulonglong_wait_until_any
+#define nvshmem_int32_wait_until_any _Pragma("GCC error \"nvshmem_int32_wait_until_any is a function of kernels\"") nvshmem_int32_wait_until_any
+#define nvshmem_int64_wait_until_any _Pragma("GCC error \"nvshmem_int64_wait_until_any is a function of kernels\"") nvshmem_int64_wait_until_any
+#define nvshmem_uint32_wait_until_any _Pragma("GCC error \"nvshmem_uint32_wait_until_any is a function of kernels\"") nvshmem_uint32_wait_until_any
+#define nvshmem_uint64_wait_until_any _Pragma("GCC error \"nvshmem_uint64_wait_until_any is a function of kernels\"") nvshmem_uint64_wait_until_any
+#define nvshmem_size_wait_until_any _Pragma("GCC error \"nvshmem_size_wait_until_any is a function of kernels\"") nvshmem_size_wait_until_any
+#define nvshmem_ptrdiff_wait_until_any _Pragma("GCC error \"nvshmem_ptrdiff_wait_until_any is a function of kernels\"") nvshmem_ptrdiff_wait_until_any
+#define nvshmem_short_wait_until_some _Pragma("GCC error \"nvshmem_short_wait_until_some is a function of kernels\"") nvshmem_short_wait_until_some
+#define nvshmem_int_wait_until_some _Pragma("GCC error \"nvshmem_int_wait_until_some is a function of kernels\"") nvshmem_int_wait_until_some
+#define nvshmem_long_wait_until_some _Pragma("GCC error \"nvshmem_long_wait_until_some is a function of kernels\"") nvshmem_long_wait_until_some
+#define nvshmem_longlong_wait_until_some _Pragma("GCC error \"nvshmem_longlong_wait_until_some is a function of kernels\"") nvshmem_longlong_wait_until_some
+#define nvshmem_ushort_wait_until_some _Pragma("GCC error \"nvshmem_ushort_wait_until_some is a function of kernels\"") nvshmem_ushort_wait_until_some
+#define nvshmem_uint_wait_until_some _Pragma("GCC error \"nvshmem_uint_wait_until_some is a function of kernels\"") nvshmem_uint_wait_until_some
+#define nvshmem_ulong_wait_until_some _Pragma("GCC error \"nvshmem_ulong_wait_until_some is a function of kernels\"") nvshmem_ulong_wait_until_some
+#define nvshmem_ulonglong_wait_until_some _Pragma("GCC error \"nvshmem_ulonglong_wait_until_some is a function of kernels\"") nvshmem_ulonglong_wait_until_some
+#define nvshmem_int32_wait_until_some _Pragma("GCC error \"nvshmem_int32_wait_until_some is a function of kernels\"") nvshmem_int32_wait_until_some
+#define nvshmem_int64_wait_until_some _Pragma("GCC error \"nvshmem_int64_wait_until_some is a function of kernels\"") nvshmem_int64_wait_until_some
+#define nvshmem_uint32_wait_until_some _Pragma("GCC error \"nvshmem_uint32_wait_until_some is a function of kernels\"") nvshmem_uint32_wait_until_some
+#define nvshmem_uint64_wait_until_some _Pragma("GCC error \"nvshmem_uint64_wait_until_some is a function of kernels\"") nvshmem_uint64_wait_until_some
+#define nvshmem_size_wait_until_some _Pragma("GCC error \"nvshmem_size_wait_until_some is a function of kernels\"") nvshmem_size_wait_until_some
+#define nvshmem_ptrdiff_wait_until_some _Pragma("GCC error \"nvshmem_ptrdiff_wait_until_some is a function of kernels\"") nvshmem_ptrdiff_wait_until_some
+#define nvshmem_short_wait_until_any_vector _Pragma("GCC error \"nvshmem_short_wait_until_any_vector is a function of kernels\"") nvshmem_short_wait_until_any_vector
+#define nvshmem_int_wait_until_any_vector _Pragma("GCC error \"nvshmem_int_wait_until_any_vector is a function of kernels\"") nvshmem_int_wait_until_any_vector
+#define nvshmem_long_wait_until_any_vector _Pragma("GCC error \"nvshmem_long_wait_until_any_vector is a function of kernels\"") nvshmem_long_wait_until_any_vector
+#define nvshmem_longlong_wait_until_any_vector _Pragma("GCC error \"nvshmem_longlong_wait_until_any_vector is a function of kernels\"") nvshmem_longlong_wait_until_any_vector
+#define nvshmem_ushort_wait_until_any_vector _Pragma("GCC error \"nvshmem_ushort_wait_until_any_vector is a function of kernels\"") nvshmem_ushort_wait_until_any_vector
+#define nvshmem_uint_wait_until_any_vector _Pragma("GCC error \"nvshmem_uint_wait_until_any_vector is a function of kernels\"") nvshmem_uint_wait_until_any_vector
+#define nvshmem_ulong_wait_until_any_vector _Pragma("GCC error \"nvshmem_ulong_wait_until_any_vector is a function of kernels\"") nvshmem_ulong_wait_until_any_vector
+#define nvshmem_ulonglong_wait_until_any_vector _Pragma("GCC error \"nvshmem_ulonglong_wait_until_any_vector is a function of kernels\"") nvshmem_ulonglong_wait_until_any_vector
+#define nvshmem_int32_wait_until_any_vector _Pragma("GCC error \"nvshmem_int32_wait_until_any_vector is a function of kernels\"") nvshmem_int32_wait_until_any_vector
+#define nvshmem_int64_wait_until_any_vector _Pragma("GCC error \"nvshmem_int64_wait_until_any_vector is a function of kernels\"") nvshmem_int64_wait_until_any_vector
+#define nvshmem_uint32_wait_until_any_vector _Pragma("GCC error \"nvshmem_uint32_wait_until_any_vector is a function of kernels\"") nvshmem_uint32_wait_until_any_vector
+#define nvshmem_uint64_wait_until_any_vector _Pragma("GCC error \"nvshmem_uint64_wait_until_any_vector is a function of kernels\"") nvshmem_uint64_wait_until_any_vector
+#define nvshmem_size_wait_until_any_vector _Pragma("GCC error \"nvshmem_size_wait_until_any_vector is a function of kernels\"") nvshmem_size_wait_until_any_vector
+#define nvshmem_ptrdiff_wait_until_any_vector _Pragma("GCC error \"nvshmem_ptrdiff_wait_until_any_vector is a function of kernels\"") nvshmem_ptrdiff_wait_until_any_vector
+#define nvshmem_short_wait_until_some_vector _Pragma("GCC error \"nvshmem_short_wait_until_some_vector is a function of kernels\"") nvshmem_short_wait_until_some_vector
+#define nvshmem_int_wait_until_some_vector _Pragma("GCC error \"nvshmem_int_wait_until_some_vector is a function of kernels\"") nvshmem_int_wait_until_some_vector
+#define nvshmem_long_wait_until_some_vector _Pragma("GCC error \"nvshmem_long_wait_until_some_vector is a function of kernels\"") nvshmem_long_wait_until_some_vector
+#define nvshmem_longlong_wait_until_some_vector _Pragma("GCC error \"nvshmem_longlong_wait_until_some_vector is a function of kernels\"") nvshmem_longlong_wait_until_some_vector
+#define nvshmem_ushort_wait_until_some_vector _Pragma("GCC error \"nvshmem_ushort_wait_until_some_vector is a function of kernels\"") nvshmem_ushort_wait_until_some_vector
+#define nvshmem_uint_wait_until_some_vector _Pragma("GCC error \"nvshmem_uint_wait_until_some_vector is a function of kernels\"") nvshmem_uint_wait_until_some_vector
+#define nvshmem_ulong_wait_until_some_vector _Pragma("GCC error \"nvshmem_ulong_wait_until_some_vector is a function of kernels\"") nvshmem_ulong_wait_until_some_vector
+#define nvshmem_ulonglong_wait_until_some_vector _Pragma("GCC error \"nvshmem_ulonglong_wait_until_some_vector is a function of kernels\"") nvshmem_ulonglong_wait_until_some_vector
+#define nvshmem_int32_wait_until_some_vector _Pragma("GCC error \"nvshmem_int32_wait_until_some_vector is a function of kernels\"") nvshmem_int32_wait_until_some_vector
+#define nvshmem_int64_wait_until_some_vector _Pragma("GCC error \"nvshmem_int64_wait_until_some_vector is a function of kernels\"") nvshmem_int64_wait_until_some_vector
+#define nvshmem_uint32_wait_until_some_vector _Pragma("GCC error \"nvshmem_uint32_wait_until_some_vector is a function of kernels\"") nvshmem_uint32_wait_until_some_vector
+#define nvshmem_uint64_wait_until_some_vector _Pragma("GCC error \"nvshmem_uint64_wait_until_some_vector is a function of kernels\"") nvshmem_uint64_wait_until_some_vector
+#define nvshmem_size_wait_until_some_vector _Pragma("GCC error \"nvshmem_size_wait_until_some_vector is a function of kernels\"") nvshmem_size_wait_until_some_vector
+#define nvshmem_ptrdiff_wait_until_some_vector _Pragma("GCC error \"nvshmem_ptrdiff_wait_until_some_vector is a function of kernels\"") nvshmem_ptrdiff_wait_until_some_vector
+#define nvshmem_short_test _Pragma("GCC error \"nvshmem_short_test is a function of kernels\"") nvshmem_short_test
+#define nvshmem_int_test _Pragma("GCC error \"nvshmem_int_test is a function of kernels\"") nvshmem_int_test
+#define nvshmem_long_test _Pragma("GCC error \"nvshmem_long_test is a function of kernels\"") nvshmem_long_test
+#define nvshmem_longlong_test _Pragma("GCC error \"nvshmem_longlong_test is a function of kernels\"") nvshmem_longlong_test
+#define nvshmem_ushort_test _Pragma("GCC error \"nvshmem_ushort_test is a function of kernels\"") nvshmem_ushort_test
+#define nvshmem_uint_test _Pragma("GCC error \"nvshmem_uint_test is a function of kernels\"") nvshmem_uint_test
+#define nvshmem_ulong_test _Pragma("GCC error \"nvshmem_ulong_test is a function of kernels\"") nvshmem_ulong_test
+#define nvshmem_ulonglong_test _Pragma("GCC error \"nvshmem_ulonglong_test is a function of kernels\"") nvshmem_ulonglong_test
+#define nvshmem_int32_test _Pragma("GCC error \"nvshmem_int32_test is a function of kernels\"") nvshmem_int32_test
+#define nvshmem_int64_test _Pragma("GCC error \"nvshmem_int64_test is a function of kernels\"") nvshmem_int64_test
+#define nvshmem_uint32_test _Pragma("GCC error \"nvshmem_uint32_test is a function of kernels\"") nvshmem_uint32_test
+#define nvshmem_uint64_test _Pragma("GCC error \"nvshmem_uint64_test is a function of kernels\"") nvshmem_uint64_test
+#define nvshmem_size_test _Pragma("GCC error \"nvshmem_size_test is a function of kernels\"") nvshmem_size_test
+#define nvshmem_ptrdiff_test _Pragma("GCC error \"nvshmem_ptrdiff_test is a function of kernels\"") nvshmem_ptrdiff_test
+#define nvshmem_short_test_all _Pragma("GCC error \"nvshmem_short_test_all is a function of kernels\"") nvshmem_short_test_all
+#define nvshmem_int_test_all _Pragma("GCC error \"nvshmem_int_test_all is a function of kernels\"") nvshmem_int_test_all
+#define nvshmem_long_test_all _Pragma("GCC error \"nvshmem_long_test_all is a function of kernels\"") nvshmem_long_test_all
+#define nvshmem_longlong_test_all _Pragma("GCC error \"nvshmem_longlong_test_all is a function of kernels\"") nvshmem_longlong_test_all
+#define nvshmem_ushort_test_all _Pragma("GCC error \"nvshmem_ushort_test_all is a function of kernels\"") nvshmem_ushort_test_all
+#define nvshmem_uint_test_all _Pragma("GCC error \"nvshmem_uint_test_all is a function of kernels\"") nvshmem_uint_test_all
+#define nvshmem_ulong_test_all _Pragma("GCC error \"nvshmem_ulong_test_all is a function of kernels\"") nvshmem_ulong_test_all
+#define nvshmem_ulonglong_test_all _Pragma("GCC error \"nvshmem_ulonglong_test_all is a function of kernels\"") nvshmem_ulonglong_test_all
+#define nvshmem_int32_test_all _Pragma("GCC error \"nvshmem_int32_test_all is a function of kernels\"") nvshmem_int32_test_all
+#define nvshmem_int64_test_all _Pragma("GCC error \"nvshmem_int64_test_all is a function of kernels\"") nvshmem_int64_test_all
+#define nvshmem_uint32_test_all _Pragma("GCC error \"nvshmem_uint32_test_all is a function of kernels\"") nvshmem_uint32_test_all
+#define nvshmem_uint64_test_all _Pragma("GCC error \"nvshmem_uint64_test_all is a function of kernels\"") nvshmem_uint64_test_all
+#define nvshmem_size_test_all _Pragma("GCC error \"nvshmem_size_test_all is a function of kernels\"") nvshmem_size_test_all
+#define nvshmem_ptrdiff_test_all _Pragma("GCC error \"nvshmem_ptrdiff_test_all is a function of kernels\"") nvshmem_ptrdiff_test_all
+#define nvshmem_short_test_any _Pragma("GCC error \"nvshmem_short_test_any is a function of kernels\"") nvshmem_short_test_any
+#define nvshmem_int_test_any _Pragma("GCC error \"nvshmem_int_test_any is a function of kernels\"") nvshmem_int_test_any
+#define nvshmem_long_test_any _Pragma("GCC error \"nvshmem_long_test_any is a function of kernels\"") nvshmem_long_test_any
+#define nvshmem_longlong_test_any _Pragma("GCC error \"nvshmem_longlong_test_any is a function of kernels\"") nvshmem_longlong_test_any
+#define nvshmem_ushort_test_any _Pragma("GCC error \"nvshmem_ushort_test_any is a function of kernels\"") nvshmem_ushort_test_any
+#define nvshmem_uint_test_any _Pragma("GCC error \"nvshmem_uint_test_any is a function of kernels\"") nvshmem_uint_test_any
+#define nvshmem_ulong_test_any _Pragma("GCC error \"nvshmem_ulong_test_any is a function of kernels\"") nvshmem_ulong_test_any
+#define nvshmem_ulonglong_test_any _Pragma("GCC error \"nvshmem_ulonglong_test_any is a function of kernels\"") nvshmem_ulonglong_test_any
+#define nvshmem_int32_test_any _Pragma("GCC error \"nvshmem_int32_test_any is a function of kernels\"") nvshmem_int32_test_any
+#define nvshmem_int64_test_any _Pragma("GCC error \"nvshmem_int64_test_any is a function of kernels\"") nvshmem_int64_test_any
+#define nvshmem_uint32_test_any _Pragma("GCC error \"nvshmem_uint32_test_any is a function of kernels\"") nvshmem_uint32_test_any
+#define nvshmem_uint64_test_any _Pragma("GCC error \"nvshmem_uint64_test_any is a function of kernels\"") nvshmem_uint64_test_any
+#define nvshmem_size_test_any _Pragma("GCC error \"nvshmem_size_test_any is a function of kernels\"") nvshmem_size_test_any
+#define nvshmem_ptrdiff_test_any _Pragma("GCC error \"nvshmem_ptrdiff_test_any is a function of kernels\"") nvshmem_ptrdiff_test_any
+#define nvshmem_short_test_some _Pragma("GCC error \"nvshmem_short_test_some is a function of kernels\"") nvshmem_short_test_some
+#define nvshmem_int_test_some _Pragma("GCC error \"nvshmem_int_test_some is a function of kernels\"") nvshmem_int_test_some
+#define nvshmem_long_test_some _Pragma("GCC error \"nvshmem_long_test_some is a function of kernels\"") nvshmem_long_test_some
+#define nvshmem_longlong_test_some _Pragma("GCC error \"nvshmem_longlong_test_some is a function of kernels\"") nvshmem_longlong_test_some
+#define nvshmem_ushort_test_some _Pragma("GCC error \"nvshmem_ushort_test_some is a function of kernels\"") nvshmem_ushort_test_some
+#define nvshmem_uint_test_some _Pragma("GCC error \"nvshmem_uint_test_some is a function of kernels\"") nvshmem_uint_test_some
+#define nvshmem_ulong_test_some _Pragma("GCC error \"nvshmem_ulong_test_some is a function of kernels\"") nvshmem_ulong_test_some
+#define nvshmem_ulonglong_test_some _Pragma("GCC error \"nvshmem_ulonglong_test_some is a function of kernels\"") nvshmem_ulonglong_test_some
+#define nvshmem_int32_test_some _Pragma("GCC error \"nvshmem_int32_test_some is a function of kernels\"") nvshmem_int32_test_some
+#define nvshmem_int64_test_some _Pragma("GCC error \"nvshmem_int64_test_some is a function of kernels\"") nvshmem_int64_test_some
+#define nvshmem_uint32_test_some _Pragma("GCC error \"nvshmem_uint32_test_some is a function of kernels\"") nvshmem_uint32_test_some
+#define nvshmem_uint64_test_some _Pragma("GCC error \"nvshmem_uint64_test_some is a function of kernels\"") nvshmem_uint64_test_some
+#define nvshmem_size_test_some _Pragma("GCC error \"nvshmem_size_test_some is a function of kernels\"") nvshmem_size_test_some
+#define nvshmem_ptrdiff_test_some _Pragma("GCC error \"nvshmem_ptrdiff_test_some is a function of kernels\"") nvshmem_ptrdiff_test_some
+#define nvshmem_short_test_all_vector _Pragma("GCC error \"nvshmem_short_test_all_vector is a function of kernels\"") nvshmem_short_test_all_vector
+#define nvshmem_int_test_all_vector _Pragma("GCC error \"nvshmem_int_test_all_vector is a function of kernels\"") nvshmem_int_test_all_vector
+#define nvshmem_long_test_all_vector _Pragma("GCC error \"nvshmem_long_test_all_vector is a function of kernels\"") nvshmem_long_test_all_vector
+#define nvshmem_longlong_test_all_vector _Pragma("GCC error \"nvshmem_longlong_test_all_vector is a function of kernels\"") nvshmem_longlong_test_all_vector
+#define nvshmem_ushort_test_all_vector _Pragma("GCC error \"nvshmem_ushort_test_all_vector is a function of kernels\"") nvshmem_ushort_test_all_vector
+#define nvshmem_uint_test_all_vector _Pragma("GCC error \"nvshmem_uint_test_all_vector is a function of kernels\"") nvshmem_uint_test_all_vector
+#define nvshmem_ulong_test_all_vector _Pragma("GCC error \"nvshmem_ulong_test_all_vector is a function of kernels\"") nvshmem_ulong_test_all_vector
+#define nvshmem_ulonglong_test_all_vector _Pragma("GCC error \"nvshmem_ulonglong_test_all_vector is a function of kernels\"") nvshmem_ulonglong_test_all_vector
+#define nvshmem_int32_test_all_vector _Pragma("GCC error \"nvshmem_int32_test_all_vector is a function of kernels\"") nvshmem_int32_test_all_vector
+#define nvshmem_int64_test_all_vector _Pragma("GCC error \"nvshmem_int64_test_all_vector is a function of kernels\"") nvshmem_int64_test_all_vector
+#define nvshmem_uint32_test_all_vector _Pragma("GCC error \"nvshmem_uint32_test_all_vector is a function of kernels\"") nvshmem_uint32_test_all_vector
+#define nvshmem_uint64_test_all_vector _Pragma("GCC error \"nvshmem_uint64_test_all_vector is a function of kernels\"") nvshmem_uint64_test_all_vector
+#define nvshmem_size_test_all_vector _Pragma("GCC error \"nvshmem_size_test_all_vector is a function of kernels\"") nvshmem_size_test_all_vector
+#define nvshmem_ptrdiff_test_all_vector _Pragma("GCC error \"nvshmem_ptrdiff_test_all_vector is a function of kernels\"") nvshmem_ptrdiff_test_all_vector
+#define nvshmem_short_test_any_vector _Pragma("GCC error \"nvshmem_short_test_any_vector is a function of kernels\"") nvshmem_short_test_any_vector
+#define nvshmem_int_test_any_vector _Pragma("GCC error \"nvshmem_int_test_any_vector is a function of kernels\"") nvshmem_int_test_any_vector
+#define nvshmem_long_test_any_vector _Pragma("GCC error \"nvshmem_long_test_any_vector is a function of kernels\"") nvshmem_long_test_any_vector
+#define nvshmem_longlong_test_any_vector _Pragma("GCC error \"nvshmem_longlong_test_any_vector is a function of kernels\"") nvshmem_longlong_test_any_vector
+#define nvshmem_ushort_test_any_vector _Pragma("GCC error \"nvshmem_ushort_test_any_vector is a function of kernels\"") nvshmem_ushort_test_any_vector
+#define nvshmem_uint_test_any_vector _Pragma("GCC error \"nvshmem_uint_test_any_vector is a function of kernels\"") nvshmem_uint_test_any_vector
+#define nvshmem_ulong_test_any_vector _Pragma("GCC error \"nvshmem_ulong_test_any_vector is a function of kernels\"") nvshmem_ulong_test_any_vector
+#define nvshmem_ulonglong_test_any_vector _Pragma("GCC error \"nvshmem_ulonglong_test_any_vector is a function of kernels\"") nvshmem_ulonglong_test_any_vector
+#define nvshmem_int32_test_any_vector _Pragma("GCC error \"nvshmem_int32_test_any_vector is a function of kernels\"") nvshmem_int32_test_any_vector
+#define nvshmem_int64_test_any_vector _Pragma("GCC error \"nvshmem_int64_test_any_vector is a function of kernels\"") nvshmem_int64_test_any_vector
+#define nvshmem_uint32_test_any_vector _Pragma("GCC error \"nvshmem_uint32_test_any_vector is a function of kernels\"") nvshmem_uint32_test_any_vector
+#define nvshmem_uint64_test_any_vector _Pragma("GCC error \"nvshmem_uint64_test_any_vector is a function of kernels\"") nvshmem_uint64_test_any_vector
+#define nvshmem_size_test_any_vector _Pragma("GCC error \"nvshmem_size_test_any_vector is a function of kernels\"") nvshmem_size_test_any_vector
+#define nvshmem_ptrdiff_test_any_vector _Pragma("GCC error \"nvshmem_ptrdiff_test_any_vector is a function of kernels\"") nvshmem_ptrdiff_test_any_vector
+#define nvshmem_short_test_some_vector _Pragma("GCC error \"nvshmem_short_test_some_vector is a function of kernels\"") nvshmem_short_test_some_vector
+#define nvshmem_int_test_some_vector _Pragma("GCC error \"nvshmem_int_test_some_vector is a function of kernels\"") nvshmem_int_test_some_vector
+#define nvshmem_long_test_some_vector _Pragma("GCC error \"nvshmem_long_test_some_vector is a function of kernels\"") nvshmem_long_test_some_vector
+#define nvshmem_longlong_test_some_vector _Pragma("GCC error \"nvshmem_longlong_test_some_vector is a function of kernels\"") nvshmem_longlong_test_some_vector
+#define nvshmem_ushort_test_some_vector _Pragma("GCC error \"nvshmem_ushort_test_some_vector is a function of kernels\"") nvshmem_ushort_test_some_vector
+#define nvshmem_uint_test_some_vector _Pragma("GCC error \"nvshmem_uint_test_some_vector is a function of kernels\"") nvshmem_uint_test_some_vector
+#define nvshmem_ulong_test_some_vector _Pragma("GCC error \"nvshmem_ulong_test_some_vector is a function of kernels\"") nvshmem_ulong_test_some_vector
+#define nvshmem_ulonglong_test_some_vector _Pragma("GCC error \"nvshmem_ulonglong_test_some_vector is a function of kernels\"") nvshmem_ulonglong_test_some_vector
+#define nvshmem_int32_test_some_vector _Pragma("GCC error \"nvshmem_int32_test_some_vector is a function of kernels\"") nvshmem_int32_test_some_vector
+#define nvshmem_int64_test_some_vector _Pragma("GCC error \"nvshmem_int64_test_some_vector is a function of kernels\"") nvshmem_int64_test_some_vector
+#define nvshmem_uint32_test_some_vector _Pragma("GCC error \"nvshmem_uint32_test_some_vector is a function of kernels\"") nvshmem_uint32_test_some_vector
+#define nvshmem_uint64_test_some_vector _Pragma("GCC error \"nvshmem_uint64_test_some_vector is a function of kernels\"") nvshmem_uint64_test_some_vector
+#define nvshmem_size_test_some_vector _Pragma("GCC error \"nvshmem_size_test_some_vector is a function of kernels\"") nvshmem_size_test_some_vector
+#define nvshmem_ptrdiff_test_some_vector _Pragma("GCC error \"nvshmem_ptrdiff_test_some_vector is a function of kernels\"") nvshmem_ptrdiff_test_some_vector
+#define nvshmemx_barrier_warpgroup _Pragma("GCC error \"nvshmemx_barrier_warpgroup is a function of kernels\"") nvshmemx_barrier_warpgroup
+#define nvshmemx_double2_maxloc_reduce_block _Pragma("GCC error \"nvshmemx_double2_maxloc_reduce_block is a function of kernels\"") nvshmemx_double2_maxloc_reduce_block
+#define nvshmemx_qp_quiet _Pragma("GCC error \"nvshmemx_qp_quiet is a function of kernels\"") nvshmemx_qp_quiet
+#define nvshmemx_qp_fence _Pragma("GCC error \"nvshmemx_qp_fence is a function of kernels\"") nvshmemx_qp_fence
+#define nvshmemx_give_smem _Pragma("GCC error \"nvshmemx_give_smem is a function of kernels\"") nvshmemx_give_smem
+#define nvshmemx_release_smem _Pragma("GCC error \"nvshmemx_release_smem is a function of kernels\"") nvshmemx_release_smem
+#define nvshmemx_region_start_block _Pragma("GCC error \"nvshmemx_region_start_block is a function of kernels\"") nvshmemx_region_start_block
+#define nvshmemx_region_stop_block _Pragma("GCC error \"nvshmemx_region_stop_block is a function of kernels\"") nvshmemx_region_stop_block
 #endif
