@@ -57,6 +57,31 @@ def test_the_wrapper_calls_the_compiler_that_is_named(
     assert oshrun(2, tmp_path / "count").returncode == 0
 
 
+@pytest.mark.parametrize("launcher", ["oshrun", "nvshmrun"])
+def test_the_launchers_have_a_version(launcher: str, tree: Path, start: Run) -> None:
+    wanted = start(tree / "bin/atoll", "--version").stdout
+    done = start(tree / "bin" / launcher, "--version")
+    assert (done.returncode, done.stdout) == (0, wanted) and wanted.startswith("atoll ")
+
+
+@pytest.mark.parametrize(
+    "asked", ["", "COMPONENTS atoll shmem nvshmem", "OPTIONAL_COMPONENTS other", "COMPONENTS shmem other"]
+)
+def test_find_package_takes_components(asked: str, tree: Path, tmp_path: Path, start: Run) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(uses LANGUAGES C CXX)\n"
+        f'find_package(atoll REQUIRED {asked})\nmessage(STATUS "shmem: ${{atoll_shmem_FOUND}}.")\n'
+    )
+    done = start("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={tree}")
+    if asked.endswith(" shmem other"):
+        said = " ".join(done.stderr.split())
+        assert done.returncode != 0
+        assert "there is no component other; the components are atoll, shmem and nvshmem" in said, said
+    else:
+        assert done.returncode == 0, done.stderr
+        assert ("shmem: TRUE." in done.stdout) == ("shmem" in asked), done.stdout
+
+
 def test_words_that_old_programs_declare_volatile(
     tree: Path, tmp_path: Path, start: Run, oshrun: Run
 ) -> None:
