@@ -33,8 +33,8 @@ std::optional<WordUpdates> sets_among_additions(const Known& known, const std::v
 std::optional<WordUpdates> next_in_turn(const Known& known, const std::vector<Update>& updates);
 /// The PE whose only update of the awaited word left it at 0.
 std::optional<WordUpdates> set_without_change(const Known& known, const std::vector<Update>& updates);
-/// The PE that has not passed a lock of tickets on. A PE adds 1 to a counter for its ticket, and polls the awaited
-/// word until it is that number. It adds 1 to the word at the end.
+/// The PE that has not passed a lock of tickets on. A PE adds 1 to a counter for its ticket, and polls the
+/// awaited word until it is that number. It adds 1 to the word at the end.
 std::optional<WordUpdates> kept_ticket(const Known& known);
 
 }  // namespace atl::core

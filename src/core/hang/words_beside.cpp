@@ -103,8 +103,8 @@ int owner_by_number(const Known& known, const std::vector<Update>& beside) {
     return are_own && awaited < n_pes && wait.block_bytes >= n_pes * word ? static_cast<int>(awaited) : -1;
 }
 
-/// The PE that owes the awaited element, and the elements that it has updated. Each PE updates every n-th element from
-/// its own on, as by `range(me, all, n)`. Empty without such a pattern of all PEs.
+/// The PE that owes the awaited element, and the elements that it has updated. Each PE updates every n-th
+/// element from its own on, as by `range(me, all, n)`. Empty without such a pattern of all PEs.
 WordUpdates owner_by_turns(const Known& known, const std::vector<Update>& beside) {
     const common::WaitCopy& wait = known.wait();
     const std::uint64_t word = wait.word_bytes, n_pes = static_cast<std::uint64_t>(known.n_pes());
