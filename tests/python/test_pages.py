@@ -216,7 +216,7 @@ def test_the_program_of_the_readme(tmp_path: Path) -> None:
 
 
 def test_the_pool_of_the_page_of_notebooks(tmp_path: Path) -> None:
-    section = text_of("notebooks").split("## The same in programs: atoll.Pool")[1]
+    section = text_of("notebooks").split("## The same in programs: atoll.Pool")[1].split("\n### ")[0]
     program, shown = re.findall(r"^```\w*\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     path = tmp_path / "pool.py"
     path.write_text(program)

@@ -15,7 +15,7 @@ import socket
 import types
 from collections import ChainMap
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -28,23 +28,28 @@ _INLINE, _BESIDE = b"\0", b"\1"
 
 def pickler() -> Callable[..., bytes]:
     """Return cloudpickle.dumps if cloudpickle is installed, else pickle.dumps."""
+    made = pickler_class()
+    return pickle.dumps if made is None else partial(dump_with, made)
+
+
+def pickler_class() -> Any:
+    """Return a subclass of cloudpickle's Pickler; None if cloudpickle is not installed.
+
+    Code keeps the name of its file, for tracebacks and reports. cloudpickle replaces it so that equal functions have
+    equal bytes. A version without this table is used as it is.
+    """
     try:
         cloudpickle = import_module("cloudpickle")
     except ImportError:
-        return pickle.dumps
-    return _dumps_with_files(cloudpickle)
+        return None
+    return _class_with_files(cloudpickle)
 
 
 @cache
-def _dumps_with_files(cloudpickle: Any) -> Callable[..., bytes]:
-    """Return cloudpickle.dumps, but code keeps the name of its file, for tracebacks and reports.
-
-    cloudpickle replaces it so that equal functions have equal bytes. A version without this table is used as it is.
-    """
+def _class_with_files(cloudpickle: Any) -> Any:
     reduce_code = getattr(cloudpickle.Pickler, "dispatch_table", {}).get(types.CodeType)
     if reduce_code is None:
-        dumps_of_it: Callable[..., bytes] = cloudpickle.dumps
-        return dumps_of_it
+        return cloudpickle.Pickler
 
     def reduce_with_file(code: types.CodeType) -> tuple[Any, ...]:
         make, parts, *others = reduce_code(code)
@@ -56,12 +61,16 @@ def _dumps_with_files(cloudpickle: Any) -> Callable[..., bytes]:
             {types.CodeType: reduce_with_file}, cloudpickle.Pickler.dispatch_table
         )
 
-    def dumps(value: object, protocol: int | None = None, buffer_callback: Any = None) -> bytes:
-        with io.BytesIO() as file:
-            Pickler(file, protocol=protocol, buffer_callback=buffer_callback).dump(value)
-            return file.getvalue()
+    return Pickler
 
-    return dumps
+
+def dump_with(
+    make: Callable[..., Any], value: object, protocol: int | None = None, buffer_callback: Any = None
+) -> bytes:
+    """Return the bytes that a Pickler of this class makes."""
+    with io.BytesIO() as file:
+        make(file, protocol=protocol, buffer_callback=buffer_callback).dump(value)
+        return file.getvalue()
 
 
 def _needs_cloudpickle(value: object) -> bool:
@@ -92,19 +101,33 @@ def dumps(value: object, **options: Any) -> bytes:
         ) from None
 
 
+def encoded(value: object, dump: Callable[..., bytes] = dumps) -> tuple[bytes, list[pickle.PickleBuffer]]:
+    """Return the pickled value without its large arrays, and those."""
+    apart: list[pickle.PickleBuffer] = []
+
+    def goes_inside(buffer: pickle.PickleBuffer) -> bool:
+        if buffer.raw().nbytes < APART_BYTES:
+            return True
+        apart.append(buffer)
+        return False
+
+    return dump(value, protocol=5, buffer_callback=goes_inside), apart
+
+
 class Message:
     """An encoded value: the bytes of its packet, and the file beside it or -1. Close it after sending."""
 
-    def __init__(self, value: object) -> None:
-        apart: list[pickle.PickleBuffer] = []
+    def __init__(self, value: object, dump: Callable[..., bytes] = dumps) -> None:
+        self._encode(*encoded(value, dump))
 
-        def goes_inside(buffer: pickle.PickleBuffer) -> bool:
-            if buffer.raw().nbytes < APART_BYTES:
-                return True
-            apart.append(buffer)
-            return False
+    @classmethod
+    def of(cls, data: bytes, apart: list[pickle.PickleBuffer]) -> Message:
+        """Return the message with what `encoded` returned."""
+        made = cls.__new__(cls)
+        made._encode(data, apart)
+        return made
 
-        data = dumps(value, protocol=5, buffer_callback=goes_inside)
+    def _encode(self, data: bytes, apart: list[pickle.PickleBuffer]) -> None:
         self.fd = -1
         if not apart and len(data) <= INLINE_BYTES:
             self.packet = _INLINE + data
@@ -123,6 +146,14 @@ class Message:
             self.close()
             raise
         self.packet = _BESIDE + pickle.dumps(extents)
+
+    def arrays(self) -> list[memoryview]:
+        """Return the large arrays of the file, read-only, which live on after `close`."""
+        if self.fd < 0:
+            return []
+        memory = memoryview(mmap.mmap(self.fd, 0, access=mmap.ACCESS_READ))
+        extents = pickle.loads(self.packet[1:])[1:]
+        return [memory[start : start + length] for start, length in extents]
 
     def close(self) -> None:
         if self.fd >= 0:

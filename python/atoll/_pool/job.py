@@ -36,6 +36,7 @@ from .task import (
     submitted_text,
     unreadable,
 )
+from .variables import Key
 
 GRACE_SECONDS = 1.0  # other PEs of a call in which one has failed may go on so long
 END_SECONDS = 5.0
@@ -52,6 +53,8 @@ class PoolJob:
         self.ready: Future[None] = Future()  # all PEs have imported everything
         self.ended = ""  # why, once the job has ended
         self.joins = 0
+        self.owned_by_all: set[Key] = set()  # variables that all PEs have assigned by themselves
+        self.owned_by_any: set[Key] = set()
         self._show = show
         self._pes: dict[int, Pe] = {}
         self._queue: deque[Task] = deque()
@@ -236,6 +239,10 @@ class PoolJob:
         for pe in pes:
             pe.task = task
             with contextlib.suppress(OSError):  # it has ended, and the thread finds that
+                for value in task.variables:
+                    if value.key not in pe.own and pe.sent.get(value.key) is not value:
+                        pe.sent[value.key] = value
+                        send(pe.sock, b"v", value.packet, value.fd)
                 send(pe.sock, kind, packet, file)
 
     def _answered(self, pe: Pe, kind: bytes, packet: memoryview, fds: list[int]) -> Task | None:
@@ -309,6 +316,9 @@ class PoolJob:
             self._selector.unregister(pe.sock)
             self._lose(pe)
             return
+        if kind == b"o":
+            self._keep_own(pe, packet)
+            return
         for lines in pe.outputs:
             lines.finish()  # the PE has flushed before it answered
         with self._lock:
@@ -326,6 +336,16 @@ class PoolJob:
                 self.kill(f"the PEs could not join the job: {done.future.exception()}")
         with self._lock:
             self._dispatch()
+
+    def _keep_own(self, pe: Pe, packet: memoryview) -> None:
+        """Keep which variables are a PE's own, and which of those sent it has not got."""
+        added, removed, lacking = pickle.loads(packet)
+        with self._lock:
+            pe.own = (pe.own | added) - removed
+            for key in lacking:
+                pe.sent.pop(key, None)
+            owned = [other.own for other in self._pes.values()]
+            self.owned_by_all, self.owned_by_any = set.intersection(*owned), set.union(*owned)
 
     def _drain(self) -> None:
         """Show the output of all PEs of a call before its result."""

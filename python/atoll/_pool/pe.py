@@ -20,7 +20,6 @@ import sys
 import threading
 import time
 import types
-from typing import Any
 
 PE = int(os.environ["ATOLL_LAUNCHED"].split(":")[1])  # init removes the variable
 
@@ -30,8 +29,10 @@ import atoll  # noqa: E402
 from atoll import _atoll  # noqa: E402
 from atoll._launching.failures import describe  # noqa: E402
 from atoll._launching.wire import PACKET_BYTES, Message, load, pickler, receive, send  # noqa: E402
+from atoll._pool.names import Names  # noqa: E402
 
 STEP = struct.Struct("<q")  # the world team's step, before each answer
+NAMES = Names()
 _running = False  # a call of the program runs: an interrupt is for it
 
 
@@ -82,43 +83,15 @@ def join() -> None:
     atoll.init()
 
 
-def at_home(fn: Any) -> Any:
-    """Return a function that was sent by value with this process's __main__ as its globals, so that they live on.
-
-    Globals that came with it are set there.
-    """
-    came = getattr(fn, "__globals__", None)
-    if not isinstance(fn, types.FunctionType) or came is None:
-        return fn
-    module = sys.modules.get(fn.__module__ or "")
-    program = sys.modules["__main__"].__dict__
-    if came is program or (module is not None and came is vars(module)):
-        return fn
-
-    def moved(one: Any) -> Any:
-        if not isinstance(one, types.FunctionType) or one.__globals__ is not came:
-            return one
-        made = types.FunctionType(one.__code__, program, one.__name__, one.__defaults__, one.__closure__)
-        made.__kwdefaults__, made.__qualname__, made.__module__ = (
-            one.__kwdefaults__,
-            one.__qualname__,
-            one.__module__,
-        )
-        made.__dict__.update(one.__dict__)
-        return made
-
-    program.update({name: moved(value) for name, value in came.items() if not name.startswith("__")})
-    return moved(fn)
-
-
 def call(packet: memoryview, fds: list[int]) -> tuple[bytes, Message]:
     """Run one call of the program; return the kind of the answer, and the answer."""
     global _running
     _atoll._ignored("")  # errors of earlier calls explain nothing of this one
     try:
         _running = True
+        NAMES.check()
         fn, args, kwargs = load(packet, fds, shared=False)
-        result = at_home(fn)(*args, **kwargs)
+        result = fn(*args, **kwargs)
         _running = False
         return b"r", Message(result)
     except BaseException as error:
@@ -132,6 +105,8 @@ def answer(sock: socket.socket, kind: bytes, message: Message) -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
+    for report in NAMES.reports():
+        send(sock, b"o", pickle.dumps(report))
     send(sock, kind, STEP.pack(_atoll._step()) + message.packet, message.fd)
     message.close()
 
@@ -142,6 +117,9 @@ def serve(sock: socket.socket) -> None:
         kind, packet, fds = receive(sock)
         if kind in (b"", b"q"):
             return
+        if kind == b"v":
+            NAMES.take(packet, fds)
+            continue
         try:
             if kind == b"j":
                 join()

@@ -7,17 +7,17 @@ import itertools
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from .. import _atoll
 from .._launching.failures import launch_error
-from .._launching.wire import Message
 from .job import PoolJob
 from .output import Output
 from .task import ANSWER_SECONDS, Task, name_of
+from .variables import Value, Variables
 
 Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")
@@ -55,8 +55,15 @@ class Pool(Executor):
     Notes
     -----
     Functions, arguments and results are pickled, by cloudpickle if it is installed. Then functions of
-    `__main__`, lambdas and closures work, too; global names that they set live on in each PE. Arrays of 64 KiB or more are not pickled, symmetric or not. They
+    `__main__`, lambdas and closures work, too. Arrays of 64 KiB or more are not pickled, symmetric or not. They
     are copied once into shared memory, which the caller maps as its array.
+
+    Global variables: a function on a PE uses the variables of that PE. That holds for `run`, `submit` and `map`,
+    for methods and partials, and for functions that are arguments. A variable that the PE has not assigned has the caller's value
+    at the time of the call. It is sent the first time and after a change; for `map` once for all tasks. So a PE
+    has its own copy, and what it changes in place stays until the caller changes its own. A variable that calls on the
+    PE have assigned (`global x; x = ...`) is the PE's own. No later call resets it, until `restart`. If the caller changes
+    its variable of that name, a RuntimeWarning names it. Modules that PEs import have their own variables.
 
     An exception of a PE is raised here. Its `__cause__` is a LaunchError, whose text has PEs and traceback, once
     for PEs with the same one. When one PE fails, the others are interrupted after a second. If the world team is
@@ -91,6 +98,7 @@ class Pool(Executor):
         self._env = dict(env or {})
         self._timeout = timeout
         self._output = Output(label)
+        self._variables = Variables()
         self._wants_spare = spare
         self._owner = os.getpid()
         self._jobs = _Jobs(self._new)
@@ -220,7 +228,10 @@ class Pool(Executor):
         if chunksize < 1:
             raise ValueError(f"Pool.map(): chunksize is {chunksize!r}; pass at least 1.")
         chunks = _chunks(zip(*iterables, strict=False), chunksize)
-        results = super().map(_call_each, itertools.repeat(fn), chunks, timeout=timeout, **others)
+        each = _Each(fn)
+        if callable(fn):  # else the first task reports it
+            each.variables = self._variables.encode(fn, self._check_open())[1]
+        results = super().map(each, chunks, timeout=timeout, **others)
         return itertools.chain.from_iterable(results)
 
     # ---- life
@@ -372,14 +383,15 @@ class Pool(Executor):
         return job
 
     def _task(self, call: tuple[Any, ...], collective: bool, timeout: float | None) -> Task:
-        self._check_open()
-        fn = call[0]
+        job = self._check_open()
+        fn = call[0].fn if isinstance(call[0], _Each) else call[0]
         if not callable(fn):
             raise _atoll.InvalidArgument(
                 f"Pool: the function is {fn!r}; pass a function, and its arguments after it."
             )
-        name = name_of(call[1][0] if fn is _call_each else fn)
-        return Task(Message(call), collective, timeout, name)
+        known = call[0].variables if isinstance(call[0], _Each) else ()
+        message, variables = self._variables.encode(call, job, known)
+        return Task(message, collective, timeout, name_of(fn), variables)
 
     def _interrupt(self, task: Task) -> None:
         """Interrupt a call after Ctrl-C here, and wait until its PEs have answered. A second Ctrl-C ends them."""
@@ -457,8 +469,18 @@ def _chunks(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield chunk
 
 
-def _call_each(fn: Callable[..., Result], arguments: list[tuple[Any, ...]]) -> list[Result]:
-    return [fn(*one) for one in arguments]
+class _Each:
+    """The function of `map`, for several sets of arguments. Its global variables were looked at once, for all tasks."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+        self.variables: Sequence[Value] = ()
+
+    def __call__(self, arguments: list[tuple[Any, ...]]) -> list[Any]:
+        return [self.fn(*one) for one in arguments]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Each, (self.fn,)
 
 
 Pool.__module__ = "atoll"

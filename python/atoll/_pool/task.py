@@ -16,6 +16,7 @@ from .. import _atoll
 from .._launching.failures import Failure, caller_error, launch_error, pe_ranges
 from .._launching.wire import Message
 from .output import Lines
+from .variables import Key, Value
 
 ANSWER_SECONDS = 5.0  # a PE that was interrupted must have answered
 
@@ -65,9 +66,15 @@ class Task:
     """One call, on one PE or on all. Without a message it is the step in which the PEs join the job."""
 
     def __init__(
-        self, message: Message | None, collective: bool, timeout: float | None = None, name: str = "join"
+        self,
+        message: Message | None,
+        collective: bool,
+        timeout: float | None = None,
+        name: str = "join",
+        variables: Sequence[Value] = (),
     ) -> None:
         self.message = message
+        self.variables = variables  # that its functions use, as they were when it was made
         self.collective = collective
         self.timeout = timeout
         self.name = (
@@ -154,6 +161,8 @@ class Pe:
         self.task: Task | None = None
         self.step = -2  # step of the world team at its last answer
         self.outputs: list[Lines] = []
+        self.sent: dict[Key, Value] = {}  # variables, and the last value that it got
+        self.own: set[Key] = set()  # variables that its own calls have assigned
 
 
 def runnable_seconds(pid: int) -> float:
