@@ -122,6 +122,17 @@ def test_the_time_of_a_cell_is_bounded(notebook: Notebook) -> None:
     assert "error Timeout:" in out and "wait_until" in out.partition("error Timeout")[2], out
 
 
+def test_a_pe_that_leaves_a_cell_early_ends_it(notebook: Notebook) -> None:
+    notebook.run("%%atoll -n 2\nx = 3")
+    out = notebook.run("%%atoll\nif atoll.my_pe() == 1:\n    from atoll import arrays\n    arrays.zeros(10)")
+    assert out.startswith(
+        "error CollectiveMismatch: this cell: PE 0 returned, and a collective call needs all PEs of its team.\n"
+        "PE 0 is between calls of the pool, and PE 1 waits for it in "
+    ), out
+    assert "at <cell" in out and "atoll run:" not in out, out
+    assert by_pe(notebook.run("%%atoll\nx")) == ["[0] 3", "[1] 3"]
+
+
 def test_line_commands(notebook: Notebook) -> None:
     notebook.run("%%atoll -n 2\nx = 3")
     lines = notebook.run("%atoll status").splitlines()

@@ -76,9 +76,7 @@ def test_a_collective_call_of_one_pe_is_reported_soon(
     # A thread of the pool writes here. capfd loses what is written between its read and its truncation.
     told = StringIO()
     monkeypatch.setattr(sys, "stderr", told)
-    waits = re.compile(
-        r"atoll run: PE [01] is between calls of the pool, and PE [01] waits for it in barrier"
-    )
+    waits = re.compile(r"^atoll: PE [01] is between calls of the pool, and PE [01] waits for it in barrier")
     with atoll.Pool(2, spare=False) as pool:
         future = pool.submit(atoll.barrier_all)
         try:

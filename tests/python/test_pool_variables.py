@@ -39,8 +39,10 @@ def program(pool: atoll.Pool) -> Iterator[Callable[[str], dict[str, Any]]]:
     pool.restart()
 
 
-def test_what_pes_have_assigned_lives_on(pool: atoll.Pool, program: Callable[[str], dict[str, Any]]) -> None:
-    """A variable that a PE has assigned is not reset to the caller's by a call whose function uses it."""
+def test_variables_that_pes_have_assigned_live_on(
+    pool: atoll.Pool, program: Callable[[str], dict[str, Any]]
+) -> None:
+    """Later calls with functions that use them reset nothing to the caller's values."""
     names = program("""
 model = None
 counter = 0
@@ -128,7 +130,7 @@ def assign():
 def test_a_name_of_the_caller_and_of_pes_is_the_pes(
     pool: atoll.Pool, program: Callable[[str], dict[str, Any]]
 ) -> None:
-    """As a notebook's `u = pool.run(lambda: u.gather(0))[0]`, executed again and again."""
+    """A notebook has `u = pool.run(lambda: u.gather(0))[0]`, which is executed again and again."""
     names = program("""
 def make():
     global u
@@ -175,7 +177,9 @@ def count():
     assert pool.run(names["count"]) == [2, 2]
 
 
-def test_what_cannot_be_sent_is_named(pool: atoll.Pool, program: Callable[[str], dict[str, Any]]) -> None:
+def test_a_variable_that_cannot_be_sent_is_named(
+    pool: atoll.Pool, program: Callable[[str], dict[str, Any]]
+) -> None:
     names = program("import threading\nlock = threading.Lock()\ndef use(): return type(lock)")
     for _ in range(2):
         with pytest.raises(

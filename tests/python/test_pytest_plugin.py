@@ -141,6 +141,25 @@ def test_a_hang_fails_with_the_report(run: Run) -> None:
     assert "wait_until" in done.stdout
 
 
+def test_a_pe_that_ends_the_test_early_fails_it(run: Run) -> None:
+    done = run(
+        """
+        @pytest.mark.pes(2)
+        def test_early():
+            if atoll.my_pe() == 1: atoll.barrier_all()
+
+        @pytest.mark.pes(2)
+        def test_next(): pass
+        """
+    )
+    assert "1 failed, 1 passed" in done.stdout, done.stdout
+    assert "CollectiveMismatch: the test: PE 0 returned, and a collective call" in done.stdout, done.stdout
+    assert re.search(
+        r"PE 0 is between calls of the pool, and PE 1 waits for it in barrier at test_it.py:5", done.stdout
+    )
+    assert "atoll run:" not in done.stdout + done.stderr
+
+
 def test_a_failure_of_one_ends_the_others_and_a_death_is_named(run: Run) -> None:
     done = run(
         """

@@ -126,8 +126,10 @@ class AtollMagics(Magics):
             report = error if isinstance(error, LaunchError) else error.__cause__
             if isinstance(report, LaunchError):
                 raise CellError(str(report), report.pe) from None
-            if isinstance(error, _atoll.Timeout | _atoll.PeDied):
-                raise CellError(f"{type(error).__name__}: {error}") from None
+            if isinstance(error, _atoll.Timeout | _atoll.PeDied | _atoll.CollectiveMismatch):
+                text = str(error).replace(f"Pool.run({run_cell.__name__})", "this cell")
+                text = text.replace(" Pool.restart() starts new PEs.", "")  # the next cell does
+                raise CellError(f"{type(error).__name__}: {text}") from None
             raise
         _display(shown)
 

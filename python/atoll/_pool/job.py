@@ -32,15 +32,18 @@ from .task import (
     Task,
     late_text,
     reason,
+    returned_text,
     runnable_seconds,
     submitted_text,
     unreadable,
+    waits_for_returned,
 )
 from .variables import Key
 
 GRACE_SECONDS = 1.0  # other PEs of a call in which one has failed may go on so long
 END_SECONDS = 5.0
 _STEP_BYTES = 8
+_LAUNCHER = "atoll run: "
 # src/cli/job/job.cpp recognises the PEs of a pool by this text.
 _PROGRAM = "from atoll._pool.pe import main; main()"
 
@@ -56,6 +59,7 @@ class PoolJob:
         self.owned_by_all: set[Key] = set()  # variables that all PEs have assigned by themselves
         self.owned_by_any: set[Key] = set()
         self._show = show
+        self._hides = False  # lines of the launcher that belong to a report that is not shown
         self._pes: dict[int, Pe] = {}
         self._queue: deque[Task] = deque()
         self._late: list[Task] = []  # their time is over, and the report is being made
@@ -260,6 +264,8 @@ class PoolJob:
         task.missing.discard(pe.number)
         if not task.missing:
             return task
+        if task.collective and task.message is not None and not task.results.keys() - {pe.number}:
+            task.look_later()
         if kind == b"e" and not value["consequence"]:
             # The others may wait for this PE, which does not come.
             task.interrupt_at = min(task.interrupt_at, time.monotonic() + GRACE_SECONDS)
@@ -365,10 +371,29 @@ class PoolJob:
                     send(other.sock, b"q")
 
     def _say(self, pe: int, stream: int, text: str) -> None:
-        """Keep a line of the launcher. It is shown unless it tells about the job's end, which is an error."""
+        """Keep a line of the launcher. It is shown unless it tells about what is an error."""
         self._complaint.append(text)
-        if self._lost is None and self.ready.done() and not self.ended:
-            self._show(pe, stream, text)
+        if (
+            self._lost is None
+            and self.ready.done()
+            and not self.ended
+            and (shown := self._without_looked_at(text))
+        ):
+            self._show(pe, stream, shown)
+
+    def _without_looked_at(self, text: str) -> str:
+        """Return the launcher's lines without a report on a call that ends as an error (`_look`)."""
+        shown = []
+        for line in text.splitlines(keepends=True):
+            if line.startswith(_LAUNCHER):
+                line = line.replace(_LAUNCHER, "atoll: ", 1)
+                if waits_for_returned(line):
+                    self._hides = any(task.collective and task.results for task in self._tasks())
+                elif "and the waits of the others have not changed" not in line:
+                    self._hides = False
+            if not self._hides:
+                shown.append(line)
+        return "".join(shown)
 
     def _serve(self) -> None:
         try:
@@ -408,6 +433,9 @@ class PoolJob:
             running = self._tasks()
             for task in [task for task in (*running, *self._queue) if now >= task.times_out]:
                 self._time_out(task)
+            for task in [task for task in running if now >= task.look_at]:
+                task.look_at = float("inf")
+                threading.Thread(target=self._look, args=(task,), name="atoll-pool-look", daemon=True).start()
         self._end_late()
         for task in running:
             waiting = [self._pes[pe] for pe in sorted(task.missing)]
@@ -445,6 +473,21 @@ class PoolJob:
                 self._wake()
 
         threading.Thread(target=explain, name="atoll-pool-report", daemon=True).start()
+
+    def _look(self, task: Task) -> None:
+        """End a call if PEs wait in a collective call for others that have returned from it. A thread does that."""
+        cause = self._cause()
+        with self._lock:
+            if self.ended or not task.missing or task.is_late or task.failures:
+                return
+            if waits_for_returned(cause):
+                task.error = _atoll.CollectiveMismatch(returned_text(task, self._pes.values(), cause))
+                task.is_late = True
+                task.times_out = float("inf")
+                self._late.append(task)
+            else:
+                task.look_later()
+            self._wake()
 
     def _end_late(self) -> None:
         """End calls beyond their time whose report is there, and interrupt their PEs, which the caller does not await."""

@@ -131,6 +131,9 @@ class Pool(Executor):
             The time is over. The text names the PEs and the calls that hang, and why the PEs wait. Finding that
             takes some tenths of a second, at most 10 s on a busy machine. PEs in this call are interrupted, and the pool
             goes on. If the call had not started, those in earlier calls go on, too: see `interrupt`.
+        CollectiveMismatch
+            A PE has returned, and others wait for it in a collective call. That is found about 2 s after it returned, later
+            if they enter the call later. The text has the report, and the pool goes on.
         PeDied
             A PE has ended; its number is the attribute `pe`. `restart` starts new PEs.
         ImportError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import socket
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +23,14 @@ ANSWER_SECONDS = 5.0  # a PE that was interrupted must have answered
 
 
 EXPLAINED_SECONDS = 1.0  # a shorter wait for a future may only look
+LOOK_SECONDS = (
+    1.0  # from a PE's return on, until the others' waits are looked at; each next time takes twice as long
+)
+MOST_LOOK_SECONDS = 10.0
 AGAIN_SECONDS = 10.0  # the least time between two reports of one future
+
+
+_RETURNED = re.compile(r"between calls of the pool, and PE [\d,-]+ waits? for (it|them) in ")
 
 
 class PoolFuture(Future[Any]):
@@ -87,14 +95,20 @@ class Task:
         self.failures: dict[int, Failure] = {}
         self.error: BaseException | None = None  # takes precedence over the PEs' own
         self.is_late = False  # its time is over: it ends with the report
-        self.times_out = self.interrupt_at = self.kill_at = float("inf")
+        self.times_out = self.interrupt_at = self.kill_at = self.look_at = float("inf")
+        self._look_seconds = LOOK_SECONDS
         if timeout is not None:
             self.times_out = time.monotonic() + timeout
         self._interrupted: dict[int, float] = {}  # for each PE the time that it was able to run by then
 
     def due(self) -> float:
         """Return when the next of its limits is reached."""
-        return min(self.times_out, self.interrupt_at, self.kill_at)
+        return min(self.times_out, self.interrupt_at, self.kill_at, self.look_at)
+
+    def look_later(self) -> None:
+        """Set when the PEs that have not returned are looked at next."""
+        self.look_at = time.monotonic() + self._look_seconds
+        self._look_seconds = min(2 * self._look_seconds, MOST_LOOK_SECONDS)
 
     def is_broken(self) -> bool:
         """Return whether it is a call on all PEs that failed, or is interrupted, on one of them."""
@@ -200,6 +214,18 @@ def late_text(task: Task, pes: Iterable[Pe]) -> str:
         f"Pool.{task.name} did not start {limit}: {' and '.join(busy) or 'earlier calls come first'}. "
         "Pool.interrupt() interrupts what runs, Pool.restart() starts new PEs."
     )
+
+
+def waits_for_returned(cause: str) -> bool:
+    """Return whether a report's first line is that PEs wait in a collective call for PEs that have returned."""
+    return _RETURNED.search(cause.partition("\n")[0]) is not None
+
+
+def returned_text(task: Task, pes: Iterable[Pe], report: str) -> str:
+    """Say that PEs of a call of `run` have returned, for which the others wait in a collective call."""
+    returned = [pe.number for pe in pes if pe.number not in task.missing]
+    text = f"Pool.{task.name}: PE {pe_ranges(returned)} returned, and a collective call needs all PEs of its team."
+    return f"{text}\n{report}"
 
 
 def submitted_text(task: Task, timeout: float, report: str) -> str:

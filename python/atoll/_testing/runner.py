@@ -122,8 +122,10 @@ class Runner:
                 lists[pe] = found.reports
             else:
                 others[pe] = failure
-        if isinstance(error, _atoll.Timeout | _atoll.PeDied) or not lists:
-            return [_single(item, "call", f"{type(error).__name__}: {error}", n)]
+        if isinstance(error, _atoll.Timeout | _atoll.PeDied | _atoll.CollectiveMismatch) or not lists:
+            text = str(error).replace(f"Pool.run({run_test.__name__})", "the test")
+            text = text.replace(" Pool.restart() starts new PEs.", "")  # the next test does
+            return [_single(item, "call", f"{type(error).__name__}: {text}", n)]
         load = self._config.hook.pytest_report_from_serializable
         by_phase: Phases = {}
         for pe, reports in sorted(lists.items()):
