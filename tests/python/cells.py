@@ -21,13 +21,21 @@ class Notebook:
 
     def run(self, source: str, while_it_runs: Callable[[Any], None] | None = None) -> str:
         """Run a cell; return all that it shows. The text of an error begins with "error"."""
+        return shown(self._run(source, while_it_runs))
+
+    def outputs(self, source: str) -> list[Any]:
+        """Run a cell; return its outputs."""
+        found: list[Any] = self._run(source, None).outputs
+        return found
+
+    def _run(self, source: str, while_it_runs: Callable[[Any], None] | None) -> Any:
         cell = nbformat.v4.new_code_cell(source)
         cells = self._client.nb.cells
         cells.append(cell)
         if while_it_runs is not None:
             threading.Thread(target=while_it_runs, args=(cell,), daemon=True).start()
         self._client.execute_cell(cell, len(cells) - 1)
-        return shown(cell)
+        return cell
 
     def interrupt(self) -> None:
         """Do what the button does; the manager's own method is for its event loop only."""

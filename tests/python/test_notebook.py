@@ -122,6 +122,65 @@ def test_the_time_of_a_cell_is_bounded(notebook: Notebook) -> None:
     assert "error Timeout:" in out and "wait_until" in out.partition("error Timeout")[2], out
 
 
+def pictures(out: Any) -> list[str]:
+    """Return the kinds of outputs in their order; of text, the text."""
+    found = []
+    for output in out:
+        if output.output_type == "stream":
+            found += output.text.splitlines()
+        else:
+            kinds = [kind for kind in output.data if kind != "text/plain"]
+            found += kinds or output.data["text/plain"].splitlines()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("cell", "shows"),
+    [
+        ("from IPython.display import HTML, display\ndisplay(HTML('<b>x</b>'))\nHTML('<b>y</b>')", ["[0-1]", "text/html"] * 2),
+        ("display(Told()); display(atoll.my_pe(), 'b')", ["[0-1]", "text/html", "[0] 0", "[1] 1", "[0] 'b'", "[1] 'b'"]),
+        ("if atoll.my_pe() == 1: display(Told())\n3", ["[1]", "text/html", "[0] 3", "[1] 3"]),
+        ("display({'text/html': '<i>raw</i>'}, raw=True)", ["[0-1]", "text/html"]),
+        ("Told(), 3", ["[0] (told, 3)", "[1] (told, 3)"]),
+        ("Told('_repr_latex_')", ["[0-1]", "text/latex"]),
+        ("Bundle()", ["[0-1]", "application/json"]),
+        ("display(Told()); 1 / 0", None),
+        ("5", ["[0] 5", "[1] 5"]),
+    ],
+)  # fmt: skip
+def test_objects_that_pes_show(notebook: Notebook, cell: str, shows: list[str] | None) -> None:
+    notebook.run(
+        "%%atoll -n 2\nclass Told:\n    _repr_html_ = lambda self: '<b>told</b>'\n    __repr__ = lambda self: 'told'\n"
+        "    def __new__(cls, kind=None):\n"
+        "        made = type('Kind', (), {kind: lambda self: '$x$'}) if kind else cls\n        return object.__new__(made)\n"
+        "class Bundle:\n    def _repr_mimebundle_(self, **_): return {'application/json': {'a': 1}}\n"
+    )
+    out = notebook.outputs("%%atoll\n" + cell)
+    if shows is None:
+        assert [output.output_type for output in out] == ["error"]
+    else:
+        assert pictures(out) == shows
+
+
+@pytest.mark.parametrize(
+    ("cell", "shows"),
+    [
+        ("plt.plot([1, 2])\nplt.show()\n7", ["[0-1]", "image/png", "[0] 7", "[1] 7"]),
+        ("plt.plot([1, 2]);", ["[0-1]", "image/png"]),
+        ("plt.plot([1, atoll.my_pe()])\nNone", ["[0]", "image/png", "[1]", "image/png"]),
+        ("fig, axes = plt.subplots()\nfig", ["[0-1]", "image/png"]),
+        ("if atoll.my_pe() == 1: plt.plot([3]); plt.show()", ["[1]", "image/png"]),
+        ("display(fig)", ["[0-1]", "image/png"]),
+    ],
+)
+def test_figures_are_shown(notebook: Notebook, cell: str, shows: list[str]) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install matplotlib")
+    notebook.run("%%atoll -n 2\nimport matplotlib.pyplot as plt")
+    if cell == "display(fig)":
+        notebook.run("%%atoll\nfig, axes = plt.subplots()")
+    assert pictures(notebook.outputs("%%atoll\n" + cell)) == shows
+
+
 def test_a_pe_that_leaves_a_cell_early_ends_it(notebook: Notebook) -> None:
     notebook.run("%%atoll -n 2\nx = 3")
     out = notebook.run("%%atoll\nif atoll.my_pe() == 1:\n    from atoll import arrays\n    arrays.zeros(10)")

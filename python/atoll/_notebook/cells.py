@@ -13,21 +13,23 @@ import numpy as np
 
 import atoll
 
-# The ways in which an object shows itself, from the richest.
-_RICH = {"image/png": "_repr_png_", "image/svg+xml": "_repr_svg_", "text/html": "_repr_html_"}
+from .pictures import Forms, begin, display, forms, taken
 
 
-def run_cell(source: str, name: str) -> dict[str, Any]:
-    """Run a cell; return its last expression's value in the forms that a notebook shows, or an empty dict."""
+def run_cell(source: str, name: str) -> tuple[list[Forms], Forms]:
+    """Run a cell; return all that it shows, and the forms of its last expression's value."""
     program = sys.modules["__main__"].__dict__
     program.setdefault("atoll", atoll)
     program.setdefault("np", np)
+    program.setdefault("display", display)
+    begin()
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     value = _value(_compiled(source, name), program)
+    shown = taken(value)
     if value is None:
-        return {}
+        return shown, {}
     program["_"] = value
-    return forms(value)
+    return shown, forms(value)
 
 
 def _value(codes: list[CodeType], program: dict[str, Any]) -> Any:
@@ -60,15 +62,3 @@ def _compiled(source: str, name: str) -> list[CodeType]:
         assert isinstance(expression, ast.Expr)
         last = [compile(ast.Expression(expression.value), name, "eval", flags)]
     return [compile(tree, name, "exec", flags), *last]
-
-
-def forms(value: object) -> dict[str, Any]:
-    """Return the value by MIME type: its repr, and a picture or HTML if it has one."""
-    found: dict[str, Any] = {"text/plain": repr(value)}
-    for kind, method in _RICH.items():
-        show = getattr(type(value), method, None)
-        rich = None if show is None else show(value)
-        if rich is not None:
-            found[kind] = rich
-            break
-    return found

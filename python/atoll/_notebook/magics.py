@@ -17,6 +17,7 @@ from .._launching.failures import LaunchError, pe_ranges
 from .._pool.output import labelled
 from .._pool.pool import Pool
 from .cells import run_cell
+from .pictures import Forms
 
 _USAGE = "%%atoll [-n N] [--timeout SECONDS] before a cell, or %atoll status, restart, report, stop or pool"
 
@@ -131,7 +132,9 @@ class AtollMagics(Magics):
                 text = text.replace(" Pool.restart() starts new PEs.", "")  # the next cell does
                 raise CellError(f"{type(error).__name__}: {text}") from None
             raise
-        _display(shown)
+        for i in range(max(len(displayed) for displayed, _ in shown)):
+            _display({pe: displayed[i] for pe, (displayed, _) in enumerate(shown) if i < len(displayed)})
+        _display({pe: value for pe, (_, value) in enumerate(shown)})
 
     def close(self) -> None:
         """End the PEs."""
@@ -148,6 +151,10 @@ def _refuse_magics(cell: str) -> None:
     except SyntaxError as error:
         lines, number = cell.splitlines(), error.lineno or 0
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    if line.startswith("%matplotlib"):
+        raise UsageError(
+            f"line {number} of the cell, `{line}`, is for IPython. PEs show figures without it: remove it."
+        )
     if line.startswith(("%", "!")):
         raise UsageError(
             f"line {number} of the cell, `{line}`, is for IPython, and PEs run plain Python. Put it into a cell without "
@@ -155,22 +162,25 @@ def _refuse_magics(cell: str) -> None:
         )
 
 
-def _display(shown: list[dict[str, Any]]) -> None:
-    """Show the value of each PE: text in one output, pictures and HTML below their PE's number."""
-    plain = {pe: forms["text/plain"] for pe, forms in enumerate(shown) if len(forms) == 1}
+def _display(shown: dict[int, Forms]) -> None:
+    """Show an object of each PE: text in one output, pictures and HTML below their PE's number, equal ones once."""
+    plain = {pe: forms["text/plain"] for pe, forms in shown.items() if forms.keys() == {"text/plain"}}
     if plain:
         text = "".join(labelled(pe, value) for pe, value in plain.items()).rstrip("\n")
         _show({"text/plain": text})
-    rich: dict[str, tuple[dict[str, Any], list[int]]] = {}
-    for pe, forms in enumerate(shown):
-        if len(forms) > 1:
-            rich.setdefault(repr(forms), (forms, []))[1].append(pe)
+    rich: dict[str, tuple[Forms, list[int]]] = {}
+    for pe, forms in shown.items():
+        if forms and pe not in plain:
+            picture = {
+                kind: data for kind, data in forms.items() if kind != "text/plain"
+            }  # an address is in many texts
+            rich.setdefault(repr(picture), (forms, []))[1].append(pe)
     for forms, pes in rich.values():
         print(f"[{pe_ranges(pes)}]")
         _show(forms)
 
 
-def _show(forms: dict[str, Any]) -> None:
+def _show(forms: Forms) -> None:
     show: Any = display.display
     show(forms, raw=True)
 
