@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import pickle
 import re
@@ -25,7 +26,7 @@ from atoll._launching import wire
 from atoll._launching.failures import describe
 from atoll._pool import task as pool_task
 from atoll._pool.job import PoolJob
-from jobs import environment, python, write_program
+from jobs import environment, launcher, python, write_program
 
 BIG = 200_000  # numbers: more than an array that is pickled
 
@@ -519,6 +520,28 @@ def test_bad_arguments(shared: atoll.Pool) -> None:
         shared.run(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="chunksize"):
         shared.map(pow, [1], [1], chunksize=0)
+
+
+def test_a_pool_without_a_number_has_the_pes_of_atoll_run(tmp_path: Path) -> None:
+    program = write_program(tmp_path, "atoll.init()\nprint(atoll.n_pes())")
+    command = [launcher(), "run", sys.executable, str(program)]
+    done = subprocess.run(command, env=environment(), stdout=subprocess.PIPE, text=True, check=True)
+    with atoll.Pool(spare=False) as pool:
+        assert [str(pool.n_pes)] * pool.n_pes == done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"processes": 2}, "Pool() has no argument 'processes': pass n_pes."),
+        ({"max_workers": 2}, "Pool() has no argument 'max_workers': pass n_pes."),
+        ({"n_pes": 2, "initializer": print}, "Pool() has no argument 'initializer': call pool.run(initializer) once"),
+    ],
+)  # fmt: skip
+def test_arguments_of_other_pools_are_named(arguments: dict[str, object], said: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(said)):
+        atoll.Pool(**arguments)  # type: ignore[arg-type]
+    assert list(inspect.signature(atoll.Pool).parameters) == ["n_pes", "env", "timeout", "label", "spare"]
 
 
 def test_a_pool_that_is_shut_down_refuses_calls() -> None:

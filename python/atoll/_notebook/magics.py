@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import os
 import shlex
 from typing import Any
 
@@ -110,7 +109,7 @@ class AtollMagics(Magics):
             print(f"New PEs in place of {self.pool.n_pes}: names of earlier cells are gone.")
             self.close()
         if self.pool is None:
-            self.pool = Pool(n if n is not None else len(os.sched_getaffinity(0)), label=True)
+            self.pool = Pool(n, label=True)
         elif any(state == "ended" for _, _, state in self.pool.status()):
             print("The PEs had ended. These are new ones: names of earlier cells are gone.")
             self.pool.restart()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
+import json
 import os
+import subprocess
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from .. import _atoll
 from .._launching.failures import launch_error
+from .._launching.launch import launcher_path, surroundings
 from .job import PoolJob
 from .output import Output
 from .task import ANSWER_SECONDS, Task, name_of
@@ -22,6 +26,31 @@ from .variables import Value, Variables
 Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")
 SPARE_AFTER_SECONDS = 1.0  # a pool that lives longer gets spare PEs
+
+
+# Arguments of other pools, and what replaces them.
+_ARGUMENTS_OF_OTHERS = {
+    "processes": "pass n_pes",
+    "max_workers": "pass n_pes",
+    "n_jobs": "pass n_pes",
+    "initializer": "call pool.run(initializer) once; the global variables that it assigns live on",
+    "initargs": "pass them by pool.run(initializer, *initargs)",
+    "mp_context": "PEs are new processes, as those of 'spawn' are",
+    "context": "PEs are new processes, as those of 'spawn' are",
+    "maxtasksperchild": "PEs live until pool.restart()",
+    "max_tasks_per_child": "PEs live until pool.restart()",
+}
+
+
+def _with_names_of_others(init: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    @functools.wraps(init)
+    def named(*args: Parameters.args, **others: Parameters.kwargs) -> None:
+        for name in others:
+            if name in _ARGUMENTS_OF_OTHERS:
+                raise TypeError(f"Pool() has no argument {name!r}: {_ARGUMENTS_OF_OTHERS[name]}.")
+        init(*args, **others)
+
+    return named
 
 
 class Pool(Executor):
@@ -34,7 +63,7 @@ class Pool(Executor):
     Parameters
     ----------
     n_pes
-        At least 1; more PEs than cores is legal.
+        At least 1; more PEs than cores is legal. None: one PE for each core that this process may use.
     env
         Variables of the PEs' environment in addition to this process's, such as {"ATOLL_CHECK": "all"}.
     timeout
@@ -82,15 +111,18 @@ class Pool(Executor):
     [0, 1, 2, 3]
     """
 
+    @_with_names_of_others
     def __init__(
         self,
-        n_pes: int,
+        n_pes: int | None = None,
         *,
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
         label: bool = False,
         spare: bool = True,
     ) -> None:
+        if n_pes is None:
+            n_pes = _usable_cores()
         if not isinstance(n_pes, int) or isinstance(n_pes, bool) or n_pes < 1:
             raise _atoll.InvalidArgument(f"Pool(): n_pes is {n_pes!r}; pass an integer of at least 1.")
         _check_timeout("Pool", timeout)
@@ -459,6 +491,13 @@ class _Jobs:
             if job is not None:
                 with contextlib.suppress(OSError):
                     job.quit()
+
+
+def _usable_cores() -> int:
+    """Return the number of PEs that `atoll run` starts without -n: cores by affinity and the quota of the cgroup."""
+    command = [launcher_path(), "info", "--json"]
+    found = subprocess.run(command, env=surroundings(None), stdout=subprocess.PIPE, text=True, check=True)
+    return int(json.loads(found.stdout)["machine"]["usable_cpus"])
 
 
 def _check_timeout(call: str, timeout: float | None) -> None:
