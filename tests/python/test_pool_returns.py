@@ -37,11 +37,11 @@ def test_a_pe_that_returns_while_others_wait_for_it_is_an_error(
 def test_a_pe_that_returns_early_leaves_the_others_their_time(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """PEs that work, or wait for a word, are looked at again and again, and go on."""
-    monkeypatch.setattr(pool_task, "LOOK_SECONDS", 0.01)
-    looked: list[str] = []
+    """PEs that work, or wait for a word, are checked again and again, and go on."""
+    monkeypatch.setattr(pool_task, "CHECK_SECONDS", 0.01)
+    causes: list[str] = []
     cause = PoolJob._cause
-    monkeypatch.setattr(PoolJob, "_cause", lambda self: (looked.append(cause(self)), looked[-1])[1])
+    monkeypatch.setattr(PoolJob, "_cause", lambda self: (causes.append(cause(self)), causes[-1])[1])
 
     def make() -> None:
         global word
@@ -61,11 +61,11 @@ def test_a_pe_that_returns_early_leaves_the_others_their_time(
         pool.run(make)
         go = tmp_path / "go"
         late = callers.submit(pool.run, work, str(go))
-        while not any("between calls of the pool, and PE 0 waits in wait_until" in one for one in looked):
+        while not any("between calls of the pool, and PE 0 waits in wait_until" in one for one in causes):
             assert not late.done()
         pool.submit(set_word, str(go)).result()
-        looked.clear()
-        while len(looked) < 2:
+        causes.clear()
+        while len(causes) < 2:
             assert not late.done()
         go.touch()
         assert late.result(60) == [0, 1]

@@ -149,6 +149,65 @@ def use(): return tuple(u)
     assert pool.run(names["use"]) == [(7,)] * 2
 
 
+def test_attributes_of_classes_live_on(pool: atoll.Pool, program: Callable[[str], dict[str, Any]]) -> None:
+    names = program("""
+class Base:
+    total = 0
+    def add(self):
+        Base.total += 1
+        return Base.total
+class Derived(Base):
+    def __init__(self): super().__init__()
+    def kind(self): return type(self) is Derived and Derived.__mro__[1] is Base
+def read(): return Base.total
+def made(): return Derived().kind()
+""")
+    assert [pool.run(names["Base"]().add) for _ in range(3)] == [[1, 1], [2, 2], [3, 3]]
+    assert pool.run(names["Derived"]().add) == [4, 4]
+    assert pool.run(names["read"]) == [4, 4]
+    assert pool.run(names["Derived"]().kind) == pool.run(names["made"]) == [True, True]
+    program("Base.total = 50")
+    assert pool.run(names["read"]) == [50, 50]
+    assert pool.run(names["Derived"]().add) == [51, 51]
+    program("def added(self): return -1\nBase.add = added")
+    assert pool.run(names["Derived"]().add) == [-1, -1]
+
+
+def test_a_class_that_came_back_can_be_sent_again(
+    pool: atoll.Pool, program: Callable[[str], dict[str, Any]]
+) -> None:
+    """Its generated methods have variables of their module at first, and a copy of them afterwards."""
+    names = program("""
+import dataclasses
+@dataclasses.dataclass
+class Point:
+    x: int = 3
+def use(given): return repr(given), given
+""")
+    for _ in range(3):
+        for text, point in pool.run(names["use"], names["Point"]()):
+            assert text == repr(point) == "Point(x=3)" and type(point) is names["Point"]
+
+
+def test_results_leave_the_callers_classes_as_they_are(
+    pool: atoll.Pool, program: Callable[[str], dict[str, Any]]
+) -> None:
+    names = program("""
+scale = 1
+class Kept:
+    total = 0
+    def scaled(self): return scale
+def make():
+    Kept.total += 1
+    return Kept(), type("New", (), {"of_pe": 5})
+""")
+    for kept, new in pool.run(names["make"]):
+        assert type(kept) is names["Kept"] and new.of_pe == 5
+    program("scale = 2")
+    assert names["Kept"]().scaled() == 2 and names["Kept"].total == 0
+    assert pool.run(names["Kept"]().scaled) == [2, 2]
+
+
 def test_only_one_pe_may_have_assigned(pool: atoll.Pool, program: Callable[[str], dict[str, Any]]) -> None:
     names = program("""
 x = 1
@@ -199,7 +258,7 @@ def test_large_arrays_are_sent_once_until_they_change() -> None:
     def sent() -> dict[str, Value]:
         message, values = variables.encode(given["use"], owners)
         message.close()
-        return {value.key[1]: value for value in values}
+        return {value.key[2]: value for value in values}
 
     first = sent()
     assert sorted(first) == ["data", "helper"] and first["data"].fd >= 0 and first["helper"].fd < 0
@@ -211,7 +270,7 @@ def test_large_arrays_are_sent_once_until_they_change() -> None:
     assert sent() == second
     given["data"] = given["data"][1:]
     assert sent()["data"] is not second["data"]
-    owners.owned_by_all.add(("__main__", "data"))
+    owners.owned_by_all.add(("__main__", False, "data"))
     assert sorted(sent()) == ["helper"]
 
 
@@ -221,7 +280,7 @@ def test_a_map_looks_at_variables_once(
     looked: list[str] = []
     value = Variables._value
     monkeypatch.setattr(
-        Variables, "_value", lambda self, key, *rest: (looked.append(key[1]), value(self, key, *rest))[1]
+        Variables, "_value", lambda self, key, *rest: (looked.append(key[2]), value(self, key, *rest))[1]
     )
     names = program("data = np.arange(9.0)\ndef use(i): return float(data[i])")
     assert list(pool.map(names["use"], range(5))) == [0.0, 1.0, 2.0, 3.0, 4.0]
@@ -265,7 +324,7 @@ def test_many_names_are_reported_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     vars(made).update(dict.fromkeys(own, 1))
     parts = list(found.reports())
     assert len(parts) > 1
-    assert {name for added, _, _ in parts for _, name in added} >= own
+    assert {name for added, _, _ in parts for _, _, name in added} >= own
     assert list(found.reports()) == []
     del made.x7
-    assert list(found.reports()) == [(set(), {("__main__", "x7")}, [])]
+    assert list(found.reports()) == [(set(), {("__main__", False, "x7")}, [])]

@@ -24,6 +24,7 @@ from typing import Any
 from .. import _atoll
 from .._launching.launch import launcher_path, named_by_launcher, surroundings
 from .._launching.wire import close_all, load, receive, send
+from .names import Key
 from .output import Lines, Show
 from .task import (
     ANSWER_SECONDS,
@@ -38,7 +39,6 @@ from .task import (
     unreadable,
     waits_for_returned,
 )
-from .variables import Key
 
 GRACE_SECONDS = 1.0  # other PEs of a call in which one has failed may go on so long
 END_SECONDS = 5.0
@@ -265,7 +265,7 @@ class PoolJob:
         if not task.missing:
             return task
         if task.collective and task.message is not None and not task.results.keys() - {pe.number}:
-            task.look_later()
+            task.check_later()
         if kind == b"e" and not value["consequence"]:
             # The others may wait for this PE, which does not come.
             task.interrupt_at = min(task.interrupt_at, time.monotonic() + GRACE_SECONDS)
@@ -377,12 +377,12 @@ class PoolJob:
             self._lost is None
             and self.ready.done()
             and not self.ended
-            and (shown := self._without_looked_at(text))
+            and (shown := self._without_checked(text))
         ):
             self._show(pe, stream, shown)
 
-    def _without_looked_at(self, text: str) -> str:
-        """Return the launcher's lines without a report on a call that ends as an error (`_look`)."""
+    def _without_checked(self, text: str) -> str:
+        """Return the launcher's lines without a report on a call that ends as an error (`_check_waits`)."""
         shown = []
         for line in text.splitlines(keepends=True):
             if line.startswith(_LAUNCHER):
@@ -433,9 +433,11 @@ class PoolJob:
             running = self._tasks()
             for task in [task for task in (*running, *self._queue) if now >= task.times_out]:
                 self._time_out(task)
-            for task in [task for task in running if now >= task.look_at]:
-                task.look_at = float("inf")
-                threading.Thread(target=self._look, args=(task,), name="atoll-pool-look", daemon=True).start()
+            for task in [task for task in running if now >= task.check_at]:
+                task.check_at = float("inf")
+                threading.Thread(
+                    target=self._check_waits, args=(task,), name="atoll-pool-check", daemon=True
+                ).start()
         self._end_late()
         for task in running:
             waiting = [self._pes[pe] for pe in sorted(task.missing)]
@@ -474,7 +476,7 @@ class PoolJob:
 
         threading.Thread(target=explain, name="atoll-pool-report", daemon=True).start()
 
-    def _look(self, task: Task) -> None:
+    def _check_waits(self, task: Task) -> None:
         """End a call if PEs wait in a collective call for others that have returned from it. A thread does that."""
         cause = self._cause()
         with self._lock:
@@ -486,7 +488,7 @@ class PoolJob:
                 task.times_out = float("inf")
                 self._late.append(task)
             else:
-                task.look_later()
+                task.check_later()
             self._wake()
 
     def _end_late(self) -> None:

@@ -29,7 +29,7 @@ import atoll  # noqa: E402
 from atoll import _atoll  # noqa: E402
 from atoll._launching.failures import describe  # noqa: E402
 from atoll._launching.wire import PACKET_BYTES, Message, load, pickler, receive, send  # noqa: E402
-from atoll._pool.names import Names  # noqa: E402
+from atoll._pool.names import Names, dump_result  # noqa: E402
 
 STEP = struct.Struct("<q")  # the world team's step, before each answer
 NAMES = Names()
@@ -93,7 +93,7 @@ def call(packet: memoryview, fds: list[int]) -> tuple[bytes, Message]:
         fn, args, kwargs = load(packet, fds, shared=False)
         result = fn(*args, **kwargs)
         _running = False
-        return b"r", Message(result)
+        return b"r", Message(result, dump_result)
     except BaseException as error:
         _running = False
         return b"e", Message(describe(error))

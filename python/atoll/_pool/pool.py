@@ -512,7 +512,7 @@ def _chunks(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 class _Each:
-    """The function of `map`, for several sets of arguments. Its global variables were looked at once, for all tasks."""
+    """The function of `map`, for several sets of arguments. Its global variables were found once, for all tasks."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn

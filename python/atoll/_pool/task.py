@@ -16,17 +16,18 @@ from typing import Any
 from .. import _atoll
 from .._launching.failures import Failure, caller_error, launch_error, pe_ranges
 from .._launching.wire import Message
+from .names import Key
 from .output import Lines
-from .variables import Key, Value
+from .variables import Value
 
 ANSWER_SECONDS = 5.0  # a PE that was interrupted must have answered
 
 
 EXPLAINED_SECONDS = 1.0  # a shorter wait for a future may only look
-LOOK_SECONDS = (
-    1.0  # from a PE's return on, until the others' waits are looked at; each next time takes twice as long
+CHECK_SECONDS = (
+    1.0  # from a PE's return on, until the others' waits are checked; each next time takes twice as long
 )
-MOST_LOOK_SECONDS = 10.0
+MOST_CHECK_SECONDS = 10.0
 AGAIN_SECONDS = 10.0  # the least time between two reports of one future
 
 
@@ -95,20 +96,20 @@ class Task:
         self.failures: dict[int, Failure] = {}
         self.error: BaseException | None = None  # takes precedence over the PEs' own
         self.is_late = False  # its time is over: it ends with the report
-        self.times_out = self.interrupt_at = self.kill_at = self.look_at = float("inf")
-        self._look_seconds = LOOK_SECONDS
+        self.times_out = self.interrupt_at = self.kill_at = self.check_at = float("inf")
+        self._check_seconds = CHECK_SECONDS
         if timeout is not None:
             self.times_out = time.monotonic() + timeout
         self._interrupted: dict[int, float] = {}  # for each PE the time that it was able to run by then
 
     def due(self) -> float:
         """Return when the next of its limits is reached."""
-        return min(self.times_out, self.interrupt_at, self.kill_at, self.look_at)
+        return min(self.times_out, self.interrupt_at, self.kill_at, self.check_at)
 
-    def look_later(self) -> None:
-        """Set when the PEs that have not returned are looked at next."""
-        self.look_at = time.monotonic() + self._look_seconds
-        self._look_seconds = min(2 * self._look_seconds, MOST_LOOK_SECONDS)
+    def check_later(self) -> None:
+        """Set when the PEs that have not returned are checked next."""
+        self.check_at = time.monotonic() + self._check_seconds
+        self._check_seconds = min(2 * self._check_seconds, MOST_CHECK_SECONDS)
 
     def is_broken(self) -> bool:
         """Return whether it is a call on all PEs that failed, or is interrupted, on one of them."""

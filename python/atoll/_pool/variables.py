@@ -13,6 +13,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
+from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,9 +21,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._launching.wire import Message, dump_with, dumps, encoded, pickler_class
-from .names import HEADER, PROGRAM, space
+from .names import HEADER, OURS, PROGRAM, Key, fill_class, space
 
-Key = tuple[str, str]  # the name of a module, and that of a variable
 Globals = dict[str, Any]
 _COMPARED_BYTES = 1 << 20  # at once, so that they stay in the cache
 
@@ -37,15 +37,13 @@ class Owners(Protocol):
 class Value:
     """The value of a variable as it is sent: a packet, and a file beside it or -1."""
 
-    def __init__(
-        self, key: Key, importable: bool, data: bytes, apart: list[pickle.PickleBuffer], error: str = ""
-    ) -> None:
+    def __init__(self, key: Key, data: bytes, apart: list[pickle.PickleBuffer], error: str = "") -> None:
         self.key = key
         self._error = error
         self._data = data
         self._message = Message.of(data, apart)
         self._arrays = self._message.arrays() if apart else []
-        head = pickle.dumps((*key, importable, error))
+        head = pickle.dumps((*key, error))
         self.packet = HEADER.pack(len(head)) + head + self._message.packet
         self.fd = self._message.fd
 
@@ -102,14 +100,25 @@ def _class_without_variables(base: Any) -> Any:
     """Return a Pickler that sends functions without their variables, and notes the ones that they use in `needed`."""
 
     class Pickler(base):  # type: ignore[misc]
-        def __init__(self, *args: Any, needed: dict[Key, tuple[_Space, Globals]], **options: Any) -> None:
+        def __init__(
+            self,
+            *args: Any,
+            needed: dict[Key, Globals],
+            is_for_digest: bool = False,
+            **options: Any,
+        ) -> None:
             super().__init__(*args, **options)
+            self._is_for_digest = is_for_digest
             self._needed = needed
             self._spaces: dict[int, _Space] = {}
 
         def reducer_override(self, value: Any) -> Any:
             reduced = super().reducer_override(value)
-            if not isinstance(value, types.FunctionType) or not isinstance(reduced, tuple):
+            if not isinstance(reduced, tuple):
+                return reduced
+            if isinstance(value, type):
+                return self._class_reduced(value, reduced)
+            if not isinstance(value, types.FunctionType):
                 return reduced
             make, (code, _, *others), (state, slots), *rest = reduced
             variables = value.__globals__
@@ -117,8 +126,18 @@ def _class_without_variables(base: Any) -> Any:
             if where is None:
                 where = self._spaces[id(variables)] = _space_of(variables)
             for name in slots["__globals__"]:
-                self._needed.setdefault((where.name, name), (where, variables))
+                self._needed.setdefault((where.name, where.importable, name), variables)
             return make, (code, where, *others), (state, {**slots, "__globals__": {}}), *rest
+
+        def _class_reduced(self, value: type, reduced: tuple[Any, ...]) -> tuple[Any, ...]:
+            """Send a class with a digest of its contents, so that PEs that have these keep what they changed."""
+            if self._is_for_digest or len(reduced) != 6:
+                return reduced
+            OURS.add(value)
+            make, args, state, items, pairs, fill = reduced
+            parts = partial(Pickler, needed={}, is_for_digest=True)
+            digest = blake2b(dump_with(parts, (args, state), protocol=5)).digest()
+            return make, args, (digest, fill, state), items, pairs, fill_class
 
     return Pickler
 
@@ -141,16 +160,16 @@ class Variables:
         base = pickler_class()
         if base is None:
             return Message(call), []
-        needed: dict[Key, tuple[_Space, Globals]] = {}
+        needed: dict[Key, Globals] = {}
         dump = partial(dump_with, partial(_class_without_variables(base), needed=needed))
         found: dict[Key, Value | None] = {value.key: value for value in known}
         refused: list[str] = []
         with self._lock:
             message = Message(call, dump)
             while needed:
-                key, (where, variables) = needed.popitem()
+                key, variables = needed.popitem()
                 if key not in found:
-                    found[key] = self._value(key, where, variables[key[1]], dump, owners, refused)
+                    found[key] = self._value(key, variables[key[2]], dump, owners, refused)
         if refused:
             _warn(refused)
         return message, [value for value in found.values() if value is not None]
@@ -158,7 +177,6 @@ class Variables:
     def _value(
         self,
         key: Key,
-        where: _Space,
         value: object,
         dump: Callable[..., bytes],
         owners: Owners,
@@ -173,15 +191,15 @@ class Variables:
         except Exception as reason:  # a PE may have its own, or not use it
             data, apart = dumps(None), []
             error = (
-                f"the global variable {key[1]!r} of {key[0]} cannot be sent to PEs "
-                f"({type(reason).__name__}: {reason}); make it on the PEs by Pool.run"
+                f"the global variable {key[2]!r} of {key[0]} cannot be sent to PEs "
+                f"({type(reason).__name__}: {str(reason)[:1000]}); make it on the PEs by Pool.run"
             )
         if old is not None and old.equals(data, apart, error):
             return old
         if old is not None and key in owners.owned_by_any and key not in self._warned:
             self._warned.add(key)
-            refused.append(key[1])
-        new = self._latest[key] = Value(key, where.importable, data, apart, error)
+            refused.append(key[2])
+        new = self._latest[key] = Value(key, data, apart, error)
         return new
 
 
