@@ -274,6 +274,36 @@ def test_large_arrays_are_sent_once_until_they_change() -> None:
     assert sorted(sent()) == ["helper"]
 
 
+def test_a_module_is_sent_again_if_it_is_sent_by_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloudpickle = pytest.importorskip("cloudpickle")
+    module = types.ModuleType("changing")
+    monkeypatch.setitem(sys.modules, "changing", module)
+    vars(module)["x"] = 1
+    given: dict[str, Any] = {"__name__": "__main__", "changing": module, "number": 3}
+    exec("def use(): return changing.x + number", given)
+    owners = types.SimpleNamespace(owned_by_all=set(), owned_by_any=set())
+    variables = Variables()
+
+    def sent() -> dict[str, Value]:
+        message, values = variables.encode(given["use"], owners)
+        message.close()
+        return {value.key[2]: value for value in values}
+
+    first = sent()
+    vars(module)["x"] = 2
+    assert sent() == first
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        second = sent()
+        assert second["changing"] is not first["changing"] and second["number"] is first["number"]
+        vars(module)["x"] = 3
+        assert sent()["changing"] is not second["changing"]
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)
+    given["number"] = 4
+    assert sent()["number"] is not first["number"]
+
+
 def test_a_map_looks_at_variables_once(
     pool: atoll.Pool, program: Callable[[str], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ class Value:
 
     def __init__(self, key: Key, data: bytes, apart: list[pickle.PickleBuffer], error: str = "") -> None:
         self.key = key
+        self.source: object = None  # the object itself, if it cannot change
         self._error = error
         self._data = data
         self._message = Message.of(data, apart)
@@ -62,6 +63,18 @@ class Value:
             and all(one.raw().nbytes == mine.nbytes for one, mine in zip(apart, self._arrays, strict=True))
             and all(_are_equal(one.raw(), mine) for one, mine in zip(apart, self._arrays, strict=True))
         )
+
+
+def _cannot_change(value: object) -> bool:
+    """Return whether the same object has the same pickle later: of the common types, those without a doubt."""
+    if isinstance(value, types.ModuleType):  # which is a name, unless it is sent by value
+        return sys.modules.get(value.__name__) is value and not _modules_by_value()
+    return type(value) in (int, float, complex, bool, str, bytes)
+
+
+def _modules_by_value() -> set[str]:
+    names: set[str] = getattr(import_module("cloudpickle"), "list_registry_pickle_by_value", set)()
+    return names
 
 
 def _are_equal(a: memoryview, b: memoryview) -> bool:
@@ -89,7 +102,7 @@ def _space_of(variables: Globals) -> _Space:
         return _Space(PROGRAM, False)
     module = sys.modules.get(name)
     is_real = module is not None and vars(module) is variables and module.__spec__ is not None
-    by_value: set[str] = getattr(import_module("cloudpickle"), "list_registry_pickle_by_value", set)()
+    by_value = _modules_by_value()
     parts = name.split(".")
     registered = any(".".join(parts[: i + 1]) in by_value for i in range(len(parts)))
     return _Space(name, is_real and not registered)
@@ -185,6 +198,8 @@ class Variables:
         old = self._latest.get(key)
         if key in owners.owned_by_all and (old is None or not old.is_small()):
             return None
+        if old is not None and old.source is value and _cannot_change(value):
+            return old
         error = ""
         try:
             data, apart = encoded(value, dump)
@@ -200,6 +215,7 @@ class Variables:
             self._warned.add(key)
             refused.append(key[2])
         new = self._latest[key] = Value(key, data, apart, error)
+        new.source = value if _cannot_change(value) else None
         return new
 
 
