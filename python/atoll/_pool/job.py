@@ -388,7 +388,7 @@ class PoolJob:
             if line.startswith(_LAUNCHER):
                 line = line.replace(_LAUNCHER, "atoll: ", 1)
                 if waits_for_returned(line):
-                    self._hides = any(task.collective and task.results for task in self._tasks())
+                    self._hides = all(task.collective for task in self._tasks())  # it may have ended
                 elif "and the waits of the others have not changed" not in line:
                     self._hides = False
             if not self._hides:
