@@ -203,10 +203,11 @@ TEST_P(Mismatch, OtherArgumentsMustBeEqual) {
             team.reduce_erased(a.data(), b.data(), 64, odd ? DType::int64 : DType::float64, ReduceOp::sum);
         });
         const auto part = src.first(odd ? 2 : 1);
-        differ({"src_bytes;", "same arguments. collect takes parts of different sizes."},
+        differ({"differ in src_bytes", "same arguments. collect takes parts of different sizes."},
                [&] { team.gather(std::span(a).first(n * part.size()), part, 0); });
-        differ({"dst_bytes;", "same arguments. For parts of different sizes, put each at its offset."},
-               [&] { team.scatter(dst.first(odd ? 2 : 1), std::span(b).first(n), 0); });
+        differ(
+            {"differ in dst_bytes", "same arguments. For parts of different sizes, put each at its offset."},
+            [&] { team.scatter(dst.first(odd ? 2 : 1), std::span(b).first(n), 0); });
         differ({"they differ in src_stride;"},
                [&] { team.alltoalls(a.data(), b.data(), 1, odd ? 2 : 1, 2); });
         differ({"inscan", "exscan"}, [&] { odd ? team.sum_inscan(dst, src) : team.sum_exscan(dst, src); });
