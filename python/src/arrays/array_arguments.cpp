@@ -5,8 +5,6 @@
 #include "core/job/job_state.hpp"
 #include "gpu/heap/device_memory.hpp"
 
-#include <cstring>
-
 namespace atl::python {
 namespace {
 
@@ -37,15 +35,17 @@ Ref shape_of(PyArrayObject* array) {
 
 bool is_array_of_subclass(PyObject* object) {
     if (!PyArray_Check(object)) return false;
-    PyObject* const classes = Py_TYPE(object)->tp_mro;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i) {
-        const auto* one = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes, i));
-        if (std::strcmp(one->tp_name, "MaskedArray") != 0 &&
-            std::strcmp(one->tp_name, "numpy.ma.MaskedArray") != 0)
-            continue;
-        PyErr_SetString(PyExc_TypeError, "a masked array would lose its mask; pass x.filled(value)");
-        throw Raised{};
+    const Ref name(PyUnicode_FromString("numpy.ma"));
+    PyObject* const module = PyImport_GetModule(name.get());
+    if (module == nullptr) {  // nobody has imported it, so there are no masked arrays
+        if (PyErr_Occurred() != nullptr) throw Raised{};
+        return true;
     }
+    const Ref held(module), masked(PyObject_GetAttrString(module, "MaskedArray"));
+    const int is_masked = PyObject_IsInstance(object, masked.get());
+    if (is_masked == 1)
+        PyErr_SetString(PyExc_TypeError, "a masked array would lose its mask; pass x.filled(value)");
+    if (is_masked != 0) throw Raised{};
     return true;
 }
 

@@ -341,7 +341,7 @@ assert atoll.is_symmetric(Buffer(behind[0]))
 
 # ---- PEs that differ get an error with each one's arguments
 if n > 1:
-    asked = ("bytes=32, in host memory)", "bytes=32, align=256, on the GPU)")
+    asked = ("bytes=32, in host memory, dtype=float64)", "bytes=32, align=256, on the GPU, dtype=float64)")
     with says(
         atoll.CollectiveMismatch,
         *(f"PE {pe} called allocate({asked[pe]}" for pe in (0, 1)),
