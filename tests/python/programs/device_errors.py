@@ -348,7 +348,8 @@ if n > 1:
         "where the memory is",
     ):
         atoll.zeros(4, device="cuda" if me else "cpu")
-    four = atoll.zeros(4, "float64" if me else "int64", device="cuda")
+    both = [atoll.zeros(4, dtype, device="cuda") for dtype in ("int64", "float64")]
+    four = both[min(me, 1)]
     told = ("bytes=32, dtype=int64", "bytes=32, dtype=float64")
     with says(
         atoll.CollectiveMismatch,
