@@ -138,6 +138,12 @@ def compared(
             _thread.is_inside = False
 
 
+def require_team(call: str, name: str, given: Any) -> None:
+    """Raise TypeError for an argument that is neither a team nor None."""
+    if given is not None and not isinstance(given, atoll.Team):
+        raise TypeError(f"{call}({name}={given!r}): expected an atoll.Team, as from atoll.WORLD.split().")
+
+
 def team_of(name: str, arguments: Any, keywords: Mapping[str, Any], given: Any) -> atoll.Team:
     """Return the team of a call: the given one, that of the arrays among the arguments, or all PEs.
 
@@ -146,8 +152,7 @@ def team_of(name: str, arguments: Any, keywords: Mapping[str, Any], given: Any) 
     TypeError, InvalidArgument
         If it is no team, or this PE is not a member. If the arrays lie over different teams.
     """
-    if given is not None and not isinstance(given, atoll.Team):
-        raise TypeError(f"{name}(team={given!r}): expected an atoll.Team, as from atoll.WORLD.split().")
+    require_team(name, "team", given)
     found: atoll.Team | None = given
     if found is not None and not found:
         raise atoll.InvalidArgument(

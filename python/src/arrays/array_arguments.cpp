@@ -33,20 +33,18 @@ Ref shape_of(PyArrayObject* array) {
     return Ref(PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array)));
 }
 
-bool is_array_of_subclass(PyObject* object) {
-    if (!PyArray_Check(object)) return false;
+void refuse_masked(PyObject* array) {
     const Ref name(PyUnicode_FromString("numpy.ma"));
     PyObject* const module = PyImport_GetModule(name.get());
-    if (module == nullptr) {  // nobody has imported it, so there are no masked arrays
+    if (module == nullptr) {  // it is not imported, so there are no masked arrays
         if (PyErr_Occurred() != nullptr) throw Raised{};
-        return true;
+        return;
     }
     const Ref held(module), masked(PyObject_GetAttrString(module, "MaskedArray"));
-    const int is_masked = PyObject_IsInstance(object, masked.get());
+    const int is_masked = PyObject_IsInstance(array, masked.get());
     if (is_masked == 1)
         PyErr_SetString(PyExc_TypeError, "a masked array would lose its mask; pass x.filled(value)");
     if (is_masked != 0) throw Raised{};
-    return true;
 }
 
 void fail_not_array(const Spec& spec, const char* which, PyObject* value) {

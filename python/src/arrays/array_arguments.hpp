@@ -38,10 +38,14 @@ bool is_ordinary_of_gpu(PyArrayObject* array, const char* low);
 inline PyArrayObject* as_array(PyObject* object) noexcept { return reinterpret_cast<PyArrayObject*>(object); }
 /// The shape as a tuple, for errors.
 [[gnu::cold]] Ref shape_of(PyArrayObject* array);
-/// True for an array of a class of its own. Throws a TypeError for one whose mask would be lost.
-[[gnu::cold]] bool is_array_of_subclass(PyObject* object);
+/// Throws a TypeError for an array whose mask would be lost. Only classes of their own have one.
+[[gnu::cold]] void refuse_masked(PyObject* array);
 inline bool is_array(PyObject* object) {
-    return object != nullptr && (Py_TYPE(object) == g.ndarray || is_array_of_subclass(object));
+    if (object == nullptr) return false;
+    if (Py_TYPE(object) == g.ndarray) return true;
+    if (!PyArray_Check(object)) return false;
+    refuse_masked(object);
+    return true;
 }
 inline PyArrayObject* array_arg(const Spec& spec, const char* which, PyObject* object) {
     if (!is_array(object)) [[unlikely]]

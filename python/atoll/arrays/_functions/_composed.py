@@ -14,6 +14,7 @@ from .._compared import collective
 from .._teams import _current
 from .._together import before_barrier, together
 from . import _matrices, _moves, _picking, _sorting, _statistics
+from ._combined import summed
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -102,7 +103,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> DistArray:
         raise ValueError(f"convolve: mode={mode!r}; expected 'full', 'same' or 'valid'.")
     first, length = {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1)}[mode]
     (its,) = _matrices.distributed([long])
-    other = short.to_numpy() if hasattr(short, "to_numpy") else np.asarray(short)
+    other = np.asarray(_matrices.whole(short))
     made = type(its)(length, np.result_type(its.dtype, other.dtype))
     _current.barrier()
     start, stop = made.bounds()[0]
@@ -178,7 +179,7 @@ def ediff1d(ary: DistArray, to_end: Any = None, to_begin: Any = None) -> DistArr
 
 def compress(condition: Any, a: DistArray, axis: int | None = None) -> DistArray:
     """Return the elements along an axis where a condition is true. Collective; the condition is the same on every PE."""
-    is_kept = np.asarray(condition.to_numpy() if hasattr(condition, "to_numpy") else condition, bool)
+    is_kept = np.asarray(_matrices.whole(condition), bool)
     if is_kept.ndim != 1:
         raise ValueError(f"compress: a condition of shape {is_kept.shape}; expected one axis.")
     found: DistArray = _picking.take(a, np.flatnonzero(is_kept), axis)
@@ -220,7 +221,7 @@ def histogramdd(
         range = list(zip(rows.min(0).tolist(), rows.max(0).tolist(), strict=True))
     with together("numpy.histogramdd"):
         counted, edges = np.histogramdd(rows.local, bins, range)
-    counts = np.asarray(atoll.sum_reduce(np.ascontiguousarray(counted), team=_current.team()))
+    counts = summed(counted)
     if density:
         counts = counts / counts.sum()
         for number, each in enumerate(edges):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from .._layout import Layout
 from .._teams import _current
 from .._teams._exchange import gathered
 from .._together import on_first, together
+from ._combined import summed
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -179,7 +180,7 @@ def lstsq(a: DistArray, b: Any, rcond: float | None = None) -> tuple[Array, Arra
 
     call = "numpy.linalg.lstsq"
     if not hasattr(a, "_layout"):
-        _refuse_matrix(call)
+        raise TypeError(f"{call}: the matrix is NumPy's, only b is distributed; pass b.to_numpy().")
     shape = tuple(np.shape(b))
     if a.ndim == 2 and (a.shape[0] < a.shape[1] or len(shape) not in (1, 2) or shape[0] != a.shape[0]):
         raise atoll.ShapeMismatch(
@@ -193,22 +194,13 @@ def lstsq(a: DistArray, b: Any, rcond: float | None = None) -> tuple[Array, Arra
         own = np.asarray(u.local.conj().T @ right)
     bound = (np.finfo(s.dtype).eps * max(a.shape) if rcond is None else rcond) * s.max(initial=0)
     rank = int((s > bound).sum())
-    along = _sum(own)[:rank]
+    along = summed(own)[:rank]
     scaled = along / s[:rank].reshape(-1, *([1] * (len(shape) - 1)))
     x = vh[:rank].conj().T @ scaled
     is_unique = rank == a.shape[1] < a.shape[0]
     rest = (
-        _sum((abs(right - rows.local @ x) ** 2).sum(0, keepdims=True)).reshape(-1)
+        summed((abs(right - rows.local @ x) ** 2).sum(0, keepdims=True)).reshape(-1)
         if is_unique
         else np.empty(0, s.dtype)
     )
     return x, rest, rank, s
-
-
-def _sum(part: Array) -> Array:
-    """Return the sum of the PEs' arrays. Collective."""
-    return np.asarray(atoll.sum_reduce(np.ascontiguousarray(part), team=_current.team()))
-
-
-def _refuse_matrix(call: str) -> NoReturn:
-    raise TypeError(f"{call}: the matrix is NumPy's, only b is distributed; pass b.to_numpy().")

@@ -172,6 +172,11 @@ def distributed(given: Sequence[Any]) -> list[DistArray]:
     return [each if isinstance(each, DistArray) else from_array(np.atleast_1d(each)) for each in given]
 
 
+def whole(given: Any) -> Any:
+    """Return a distributed array as NumPy's, on every PE; anything else as it is. Collective for the first."""
+    return given.to_numpy() if hasattr(given, "to_numpy") else given
+
+
 @collective()
 def column_stack(tup: Sequence[Any]) -> DistArray:
     """Return vectors as the columns of a matrix, matrices beside each other. Collective."""
@@ -212,7 +217,7 @@ def gradient(f: DistArray, *varargs: Any, axis: Any = None, edge_order: int = 1)
     """
     given = range(f.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     axes = [f._layout.axis_number(number) for number in given]
-    given_steps = [each.to_numpy() if hasattr(each, "to_numpy") else each for each in varargs or (1.0,)]
+    given_steps = [whole(each) for each in varargs or (1.0,)]
     steps = given_steps * (len(axes) if len(varargs) < 2 else 1)
     if len(steps) != len(axes):
         raise TypeError(f"gradient: {len(varargs)} distances for {len(axes)} axes.")

@@ -14,7 +14,7 @@ from .._layout import is_one
 from .._parts import Parts
 from .._teams import _current
 from . import _moves, _picking, _sorting
-from ._combined import axes_of, count
+from ._combined import axes_of, count, summed
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -270,7 +270,7 @@ def histogram(
     _, edges = _sorting.histogram(a, bins, range)
     its = _weights("histogram", a, weights)
     counted = np.histogram(a.local.reshape(-1), edges, weights=its)[0]
-    sums = atoll.sum_reduce(np.ascontiguousarray(counted), team=_current.team())
+    sums = summed(counted)
     return (sums / np.diff(edges) / sums.sum() if density else sums), edges
 
 

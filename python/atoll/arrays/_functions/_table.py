@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -114,6 +115,13 @@ def _flip(axis: int) -> Callable[[DistArray], DistArray]:
     return lambda m: _moves.flip(m, axis)
 
 
+def _named_alike(
+    module: ModuleType, names: str, theirs: ModuleType = np
+) -> dict[Callable[..., Any], Callable[..., Any]]:
+    """Return NumPy's functions of these names, each with that of a module here."""
+    return {getattr(theirs, name): getattr(module, name) for name in names.split()}
+
+
 # The functions take NumPy's arguments as far as they make sense; other ones are a TypeError.
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.cumsum: _cumulative(np.add),
@@ -163,69 +171,32 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.astype: _astype,
     np.around: lambda a, decimals=0: a.round(decimals),
     np.linalg.trace: _matrices.trace,
-    np.linalg.qr: _factors.qr,
-    np.linalg.svd: _factors.svd,
-    np.linalg.svdvals: _factors.svdvals,
-    np.linalg.matrix_rank: _factors.matrix_rank,
-    np.linalg.cond: _factors.cond,
-    np.linalg.lstsq: _factors.lstsq,
     np.linalg.diagonal: _matrices.diagonal,
     np.linalg.cross: _composed.cross,
     np.linalg.outer: _statistics.outer,
-    **{
-        getattr(np, name): getattr(_composed, name)
-        for name in (
-            *(
-                "union1d",
-                "intersect1d",
-                "setdiff1d",
-                "setxor1d",
-                "partition",
-                "argpartition",
-                "convolve",
-                "cross",
-            ),
-            *("polyval", "rot90", "ediff1d", "compress", "histogram2d", "histogramdd"),
-        )
-    },
-    **{
-        getattr(np, name): getattr(_matrices, name)
-        for name in (
-            *("swapaxes", "diagonal", "trace", "diag", "tril", "triu", "inner", "cov", "corrcoef", "split"),
-            *("array_split", "column_stack", "dstack", "append", "gradient"),
-        )
-    },
-    **{
-        getattr(np, name): getattr(_elements, name)
-        for name in (
-            *("fix", "isreal", "iscomplex", "sinc", "digitize", "interp", "select", "flatnonzero", "extract"),
-            *("nancumsum", "nancumprod", "nanvar", "nanstd", "nanargmin", "nanargmax", "trapezoid"),
-        )
-    },
-    **{
-        getattr(np, name): getattr(_picking, name)
-        for name in (
-            *(
-                "take",
-                "take_along_axis",
-                "repeat",
-                "tile",
-                "pad",
-                "expand_dims",
-                "squeeze",
-                "moveaxis",
-                "stack",
-            ),
-            *("vstack", "hstack", "unstack", "broadcast_to", "diff"),
-        )
-    },
-    **{
-        getattr(np, name): getattr(_statistics, name)
-        for name in (
-            *("quantile", "percentile", "median", "average", "outer", "isin", "searchsorted", "argwhere"),
-            *("nansum", "nanprod", "nanmean", "nanmin", "nanmax"),
-        )
-    },
+    **_named_alike(_factors, "qr svd svdvals matrix_rank cond lstsq", np.linalg),
+    **_named_alike(
+        _composed,
+        "union1d intersect1d setdiff1d setxor1d partition argpartition convolve cross polyval rot90 ediff1d compress "
+        "histogram2d histogramdd",
+    ),
+    **_named_alike(
+        _matrices,
+        "swapaxes diagonal trace diag tril triu inner cov corrcoef split array_split column_stack dstack append gradient",
+    ),
+    **_named_alike(
+        _elements,
+        "fix isreal iscomplex sinc digitize interp select flatnonzero extract nancumsum nancumprod nanvar nanstd nanargmin "
+        "nanargmax trapezoid",
+    ),
+    **_named_alike(
+        _picking,
+        "take take_along_axis repeat tile pad expand_dims squeeze moveaxis stack vstack hstack unstack broadcast_to diff",
+    ),
+    **_named_alike(
+        _statistics,
+        "quantile percentile median average outer isin searchsorted argwhere nansum nanprod nanmean nanmin nanmax",
+    ),
 }
 
 

@@ -10,7 +10,7 @@ import atoll
 from ..._launching.failures import pe_ranges
 from .. import _libraries
 from .._array import DistArray
-from .._compared import compared
+from .._compared import compared, require_team
 from .._together import together
 from . import _current
 from ._exchange import gathered
@@ -50,11 +50,8 @@ def redistribute(
     InvalidArgument
         On every PE, if no PE passed an array or a team, or PEs passed different ones.
     """
-    for name, given in (("team", team), ("over", over)):
-        if given is not None and not isinstance(given, atoll.Team):
-            raise TypeError(
-                f"redistribute({name}={given!r}): expected an atoll.Team, as from atoll.WORLD.split()."
-            )
+    require_team("redistribute", "team", team)
+    require_team("redistribute", "over", over)
     all_ = atoll.WORLD if over is None else over
     if not all_:
         raise atoll.InvalidArgument("redistribute(over=...): this PE is not a member of that team.")
