@@ -125,7 +125,6 @@ KERNEL_HOST_NAMES = {
     "launch",
     "mailbox",
     "most_resident_blocks",
-    "raise_ended",
 }
 
 

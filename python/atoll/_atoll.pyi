@@ -5110,6 +5110,11 @@ def _kernel_check() -> int:
     Return the address of the function that kernels on the host call while they wait.
     """
 
+def _kernel_wait() -> tuple[int, int, int]:
+    """
+    Return the addresses of three functions: for waits that announce their end, for that end, and to set the error of Python.
+    """
+
 def _kernel_trace() -> int:
     """
     Return the address of the function by which kernels on the host write events to the trace.

@@ -1,6 +1,7 @@
 #include "common/text.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 
 namespace atl::common {
@@ -40,6 +41,14 @@ std::string address_text(const void* address) {
     char buffer[32];
     std::snprintf(buffer, sizeof buffer, "%p", address);
     return buffer;
+}
+
+std::string floating_text(std::uint64_t bits, int bytes) {
+    const double number =
+        bytes == 4 ? std::bit_cast<float>(static_cast<std::uint32_t>(bits)) : std::bit_cast<double>(bits);
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", number);
+    return text;
 }
 
 std::string list_text(const std::vector<std::string>& names) {

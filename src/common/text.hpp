@@ -16,6 +16,8 @@ std::string bytes_text(std::uint64_t bytes);
 std::string elapsed_text(double seconds);
 /// "0x7f00…".
 std::string address_text(const void* address);
+/// A float (4 bytes) or a double by its bits: "0.25".
+std::string floating_text(std::uint64_t bits, int bytes);
 /// A list in English: "a", "a and b", "a, b and c".
 ATOLL_API std::string list_text(const std::vector<std::string>& names);
 /// The words of a text, which spaces separate.

@@ -5,7 +5,6 @@
 #include "common/recorder/operation_names.hpp"
 #include "common/text.hpp"
 
-#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
@@ -18,12 +17,6 @@ const char* name_of(device::Operation operation) {
     return common::device_operation_name(static_cast<std::uint32_t>(operation));
 }
 
-std::string number_text(double number) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.9g", number);
-    return text;
-}
-
 /// Text of a word of a report, by its type.
 std::string value_text(device::Values values, unsigned long long bits) {
     switch (values) {
@@ -32,9 +25,9 @@ std::string value_text(device::Values values, unsigned long long bits) {
         case device::Values::int64:
             return std::to_string(static_cast<std::int64_t>(bits));
         case device::Values::float32:
-            return number_text(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+            return common::floating_text(bits, 4);
         case device::Values::float64:
-            return number_text(std::bit_cast<double>(bits));
+            return common::floating_text(bits, 8);
         default:
             return std::to_string(bits);
     }

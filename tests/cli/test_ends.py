@@ -46,6 +46,8 @@ def test_crash_hints_at_the_checks_when_they_are_off(atoll):
         assert "ATOLL_CHECK=all may tell why" in result.stderr
     result = atoll("run", "-n", 1, "sh", "-c", "kill -SEGV $$", env={"ATOLL_CHECK": "args"})
     assert "ATOLL_CHECK=all" not in result.stderr
+    # ATOLL_CHECK does not reach compiled kernels.
+    assert "compiled for CPUs, -DATOLL_DEVICE_CHECK_ADDRESSES=1 may" in result.stderr
 
 
 @pytest.mark.parametrize("start", [[], [sys.executable]])

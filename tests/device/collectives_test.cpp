@@ -162,6 +162,27 @@ TEST_P(DeviceCollectives, OfPartsOfIt) {
     });
 }
 
+template <class Scope> void sum_and_share(const device::Team& team, Scope scope) {
+    const long mine = team.my_pe + 1, n = team.n_pes;
+    long all = 0, from_last = team.my_pe;
+    device::reduce(team, &all, &mine, 1, device::Sum{}, scope);
+    EXPECT_EQ(all, n * (n + 1) / 2);
+    device::broadcast(team, &from_last, &from_last, 1, team.n_pes - 1, scope);
+    EXPECT_EQ(from_last, n - 1);
+    device::barrier(team, scope);
+    EXPECT_EQ(scope.size(), 1U);
+}
+
+TEST_P(DeviceCollectives, OfEveryScopeByOneThreadOfTheHost) {
+    run_device_pes(GetParam(), [](Job& job) {
+        const device::Team team = job.world().device(Memory::host);
+        sum_and_share(team, device::Warp{});
+        sum_and_share(team, device::Warpgroup{});
+        sum_and_share(team, device::Block{});
+        sum_and_share(team, device::Grid{team});
+    });
+}
+
 TEST_P(DeviceCollectives, TheSmallestSizeThatIsNotSmall) {
     run_device_pes(GetParam(), [](Job& job) {
         const device::Team team = job.world().device(Memory::host);

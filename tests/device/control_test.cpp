@@ -161,7 +161,7 @@ TEST(DeviceControl, AWaitThatTakesTooLongSaysForWhat) {
                              device::signal_wait_until(team, signal.data(), Compare::ge, 3, device::Thread{},
                                                        77);
                          });
-            expect_error(ErrorCode::timeout, {"sync", "team PE 1"}, [&] { device::sync(team); });
+            expect_error(ErrorCode::timeout, {"sync", "waiting for PE 1"}, [&] { device::sync(team); });
         },
         options);
 }
@@ -306,6 +306,46 @@ TEST(DeviceControl, AReportShowsValuesAsTheirTypeDoes) {
             awaits<unsigned long long>(job, ~0ull, 1, "found 18446744073709551615, waiting for == 1");
             awaits<float>(job, -1.5f, 0.25f, "found -1.5, waiting for == 0.25");
             awaits<double>(job, 1e300, -0.5, "found 1e+300, waiting for == -0.5");
+        },
+        options);
+}
+
+/// PE 1 signals once it has seen PE 0's wait as a report shows it.
+TEST(DeviceControl, ALongWaitIsShownAsTheHostsAre) {
+    std::string seen;
+    run_pes(2, [&seen](Job& job) {
+        SymmetricArray<std::uint64_t> flag(job, 2);
+        const device::Team team = job.world().device(Memory::host);
+        const common::BoardView& board = job.state().board();
+        if (team.my_pe == 0) {
+            device::signal_wait_until(team, flag.data() + 1, Compare::ge, 3);
+            EXPECT_EQ(board.wait_text(0), "") << "after the wait";
+        } else {
+            for (int looks = 0; looks < 20000 && !seen.starts_with("signal_wait"); ++looks) {
+                seen = board.wait_text(0);
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+            device::signal_set(team, flag.data() + 1, 3, 0);
+        }
+        job.world().barrier();
+    });
+    for (const char* part : {"signal_wait_until on heap+0x", ": found 0, waiting for >= 3"})
+        EXPECT_NE(seen.find(part), std::string::npos) << seen;
+}
+
+TEST(DeviceControl, AnErrorNamesTheWordAndTheVariable) {
+    ThreadJobOptions options;
+    options.wait_timeout_s = 0.01;
+    options.finalize = false;
+    run_pes(
+        1,
+        [](Job& job) {
+            SymmetricArray<std::uint64_t> flag(job, 1);
+            const device::Team team = job.world().device(Memory::host);
+            expect_error(ErrorCode::timeout,
+                         {"Timed out after 0.01 s in signal_wait_until on heap+0x",
+                          ": found 0, waiting for >= 1", "raise ATOLL_WAIT_TIMEOUT"},
+                         [&] { device::signal_wait_until(team, flag.data(), Compare::ge, 1); });
         },
         options);
 }

@@ -272,15 +272,22 @@ def blocks_of_cpp(page: str, words: str) -> str:
     return "".join(chosen)
 
 
-def run_block(text: str, prefix: Path, tmp_path: Path) -> None:
-    """Compile the program of a page against an installed tree, and run it as two PEs."""
+def run_block(text: str, prefix: Path, tmp_path: Path) -> str:
+    """Compile the program of a page against an installed tree, run it as two PEs, and return its output."""
     source, program = tmp_path / "page.cpp", tmp_path / "page"
     source.write_text(text)
     flags = run(
         "pkg-config", "--cflags", "--libs", "atoll", PKG_CONFIG_PATH=str(prefix / "lib" / "pkgconfig")
     )
     run(os.environ.get("CXX", "g++"), "-std=c++20", source, "-o", program, *flags.split())
-    run(prefix / "bin" / "atoll", "run", "-n", "2", program)
+    return run(prefix / "bin" / "atoll", "run", "-n", "2", program)
+
+
+def test_the_kernel_of_the_guide_for_cpus(prefix: Path, tmp_path: Path) -> None:
+    out = run_block(blocks_of_cpp("guide", "device(atl::Memory::host)"), prefix, tmp_path)
+    said = [f"PE {pe} got {2 - pe}, the sum is 3" for pe in (0, 1)]
+    assert sorted(out.splitlines()) == said
+    assert all(f"`{line}`" in (ROOT / "docs/guide.md").read_text() for line in said)
 
 
 def test_the_requests_of_the_guide(prefix: Path, tmp_path: Path) -> None:

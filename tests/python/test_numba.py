@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hanging import Start
 from jobs import ROOT, Job
 from kernel_pythons import with_kept_kernels
 from program_checks import Outcomes, checks_of, conformance_programs
@@ -72,6 +73,128 @@ def test_a_wait_that_never_ends_is_an_exception(quick_job: Job) -> None:
 def test_waits_are_named_as_they_were_called(quick_job: Job) -> None:
     done = quick_job("numba_reports.py", 2, ATOLL_WAIT_TIMEOUT="1.5")
     assert "all waits are named" in done.stdout
+
+
+HANGS = {
+    "a kernel of dev.launch": "dev.launch(dev.kernel(wait), 1, 1)(atoll.WORLD, flag)",
+    "a function of njit": "numba.njit(wait)(atoll.WORLD.device('host'), flag)",
+}
+
+
+@pytest.mark.parametrize("call", HANGS)
+def test_a_hang_in_kernels_is_reported_as_in_calls_of_the_host(
+    hanging: Start, cache: Path, call: str
+) -> None:
+    code = f"""
+        import numba, numpy as np, atoll.numba as dev
+        atoll.init()
+        flag = atoll.zeros(2, np.uint64)
+        def wait(team, flag):
+            dev.signal_wait_until(team, flag[1:], dev.GE, 3)
+        {HANGS[call]}
+    """
+    job = hanging(code, 2, NUMBA_OPT="0", NUMBA_CACHE_DIR=str(cache))
+    named = (
+        r"PE 0,1 wait in signal_wait_until on element 1 of the uint64 array of shape \(2,\) allocated at program.py:\d+: "
+        r"found 0, waiting for >= 3, at program.py:\d+"
+    )
+    line = job.first_line()
+    assert re.search(named, line), line
+    assert "every PE waits and nothing has moved" in job.next_line()
+
+
+def test_a_wait_of_njit_raises_the_error_itself(quick_job: Job) -> None:
+    """It is that of a wait of the host, with the tag."""
+    done = quick_job(
+        """
+        import numba, numpy as np, atoll.numba as dev
+        atoll.init()
+        x, flag = atoll.zeros(2, np.uint64), atoll.zeros(1, np.uint64)
+        @numba.njit
+        def kernel(team, flag, value):
+            dev.signal_wait_until(team, flag, dev.GE, value, tag=7, bound_ns=50_000_000)
+        @numba.njit
+        def to_nobody(team, x):
+            dev.put(team, x, x, 5)
+        @numba.njit
+        def of_ordinary(team, x):
+            dev.put(team, x, x, 0)
+        team = atoll.WORLD.device("host")
+        for call in (lambda: kernel(team, flag, 1), lambda: to_nobody(team, x), lambda: of_ordinary(team, np.zeros(2))):
+            try:
+                call()
+            except atoll.Error as error:
+                print(type(error).__name__, error)
+        atoll.barrier_all()
+        """,
+        1,
+    )
+    wait, nobody, ordinary = done.stdout.splitlines()
+    assert re.match(
+        r"Timeout Timed out after 0.05 s in signal_wait_until on the uint64 array of shape \(1,\) allocated at .*: "
+        r"found 0, waiting for >= 1, tag 7. Give this wait more time, or find out",
+        wait,
+    ), wait
+    assert nobody.startswith("PeError No such PE, in put for team PE 5"), nobody
+    assert ordinary.startswith("NotSymmetric Not symmetric, in put at 0x"), ordinary
+
+
+def test_names_of_numba_cuda_are_refused_with_what_to_write(quick_job: Job) -> None:
+    done = quick_job(
+        """
+        from numba import cuda
+        import atoll.numba as dev
+        atoll.init()
+        x = atoll.zeros(8)
+        @dev.kernel
+        def grid(team, x):
+            x[cuda.grid(1)] = 1
+        @dev.kernel
+        def meets(team, x):
+            cuda.syncthreads()
+        @dev.kernel
+        def index(team, x):
+            x[cuda.threadIdx.x] = 1
+        for kernel in (grid, meets, index):
+            try:
+                dev.launch(kernel, 1, 8)(atoll.WORLD, x)
+            except Exception as error:
+                print(error)
+        for call in (lambda: grid[2, 8], lambda: grid[4]):
+            try:
+                call()
+            except TypeError as error:
+                print(error)
+        """,
+        1,
+    )
+    for line, name, instead in zip(
+        done.stdout.splitlines(),
+        ("grid: cuda.grid ", "meets: cuda.syncthreads ", "index: cuda.threadIdx "),
+        ("dev.grid_range(n)", "dev.meet(team, dev.BLOCK)", "dev.rank(dev.BLOCK)"),
+        strict=False,
+    ):
+        assert line.startswith(name) and instead in line and "device='cuda'" in line, done.stdout
+        assert re.search(r"program\.py, line \d+\)$", line), done.stdout
+    assert done.stdout.splitlines()[3:] == [
+        "grid is a kernel of Atoll: dev.launch(grid, 2, 8)(...)",
+        "grid is a kernel of Atoll: dev.launch(grid, 4, block)(...)",
+    ]
+
+
+def test_the_simulator_of_numba_is_named(job: Job) -> None:
+    done = job(
+        """
+        import atoll.numba as dev
+        try:
+            dev.put(1, 2, 3, 4)
+        except TypeError as error:
+            print(error)
+        """,
+        1,
+        NUMBA_ENABLE_CUDASIM="1",
+    )
+    assert "does not run in Numba's simulator" in done.stdout and "Unset NUMBA_ENABLE_CUDASIM" in done.stdout
 
 
 def test_cached_kernels_belong_to_one_atoll(job: Job, cache: Path) -> None:

@@ -39,8 +39,11 @@ struct WaitReason {
     const void* value = nullptr;    ///< the last value found, if the host cannot load the word (GPUs)
     std::uint8_t word_bytes = 0;    ///< 0 = no value to show
     bool word_signed = false;
+    bool word_floating =
+        false;  ///< `expected` has the bits of a float or double; only errors show the values
     std::uint64_t expected = 0;
     Compare compare = Compare::eq;
+    int tag = 0;  ///< the tag of a kernel's call, for its error; 0: none
     /// Reports the world PEs that are still missing from a wait for several: fills `pes`, returns their
     /// number. May be null.
     int (*missing)(const void* argument, int* pes, int most) = nullptr;

@@ -32,11 +32,12 @@ struct Report {
     Operation operation;
     int team;  ///< number on this PE, 0 = world
     int peer;  ///< team PE waited for, -1 any
-    // Kernels in Python write the next three as one word of 32 bits.
+    // Kernels in Python write the next four as one word of 32 bits.
     alignas(4) Subject subject;
-    Compare compare;  ///< comparison for one word
-    Values values;    ///< values for one word
-    int tag;          ///< the caller's tag
+    Compare compare;           ///< comparison for one word
+    Values values;             ///< values for one word
+    unsigned char word_bytes;  ///< size of that word; 0: unknown
+    int tag;                   ///< the caller's tag
     unsigned long long address;
     unsigned long long expected;  ///< bits of the awaited word's type
     unsigned long long found;
@@ -47,17 +48,22 @@ struct Report {
     unsigned thread;              ///< number of that thread in its block, likewise
 };
 
-/// Positions of Report::compare and Report::values in the word that begins with Report::subject.
-constexpr unsigned compare_shift = 8, values_shift = 16;
+/// Positions of Report::compare, values and word_bytes in the word that begins with Report::subject.
+constexpr unsigned compare_shift = 8, values_shift = 16, word_bytes_shift = 24;
 
 /// Host memory that a PE's kernels poll rarely, so that waits end when the job or a PE ends. On the host
-/// itself `check` is called instead, and throws.
+/// itself `check` is called instead, and throws. After a long spin a wait calls `pause` between its polls, to
+/// sleep: first with null for `wait`, then with the last result. If it throws, the wait has ended; otherwise
+/// call `end`.
 struct Watch {
     unsigned abort;   ///< not 0: the job is over, kernels trap
     unsigned exited;  ///< not 0: PEs have ended, see `exited_pes`; 2: all others have
     unsigned asked;   ///< 1: the host asks for the kernels' waits; 2: a kernel writes `waiting`; 3: it is
                       ///< written
-    unsigned pad[13];
+    unsigned pad;
+    void* (*pause)(const Watch& watch, const Report& waiting, void* wait);
+    void (*end)(void* wait);
+    unsigned more[8];
     Report report;
     void (*check)(const Watch& watch, const Report& waiting, unsigned long long waited_ns);
     void* job;

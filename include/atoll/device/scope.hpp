@@ -129,6 +129,20 @@ template <> struct TracedBy<Grid> {
 };
 
 }  // namespace detail
+#else
+/// Outside CUDA each of these scopes is the calling thread, so the text of a kernel compiles unchanged. Their
+/// own namespace keeps them apart from the scopes of GPUs where a program has both.
+inline namespace on_host {
+
+struct Warp : Thread {};
+struct Block : Thread {};
+struct Warpgroup : Thread {};
+struct Grid : Thread {
+    explicit Grid(const Team&) {}
+    explicit Grid(const Team&&) = delete;
+};
+
+}  // namespace on_host
 #endif
 
 }  // namespace ATOLL_DEVICE_ROUTES

@@ -21,11 +21,11 @@ namespace detail {
 
 using atl::detail::compare;
 
-/// Number of polls between two checks for other events.
+/// Number of polls between two checks for other events. On a busy host each poll may yield for a time slice.
 #if defined(__CUDA_ARCH__)
 constexpr unsigned polls_between_checks = 1024;
 #else
-constexpr unsigned polls_between_checks = 256;
+constexpr unsigned polls_between_checks = 64;
 #endif
 
 /// A call that waits: its operation, its caller's tag, and the bound of each of its waits.
@@ -66,6 +66,7 @@ ATOLL_ANYWHERE Report waiting(const Control* control, const Call& call, const T*
     report.subject = Subject::word;
     report.compare = cmp;
     report.values = values_of<T>;
+    report.word_bytes = sizeof(T);
     report.expected = bits_of(expected);
     report.found = bits_of(device::load_relaxed(word));
     return report;
@@ -161,6 +162,16 @@ inline unsigned long long check_job(const Control* control, const Report& what, 
     if (watch && watch->check) watch->check(*watch, what, since == 0 ? 0 : now - since);
     return since == 0 ? now : since;
 }
+
+/// A wait on the host spins for so long. Then it sleeps between its polls, and is reported, as waits in calls
+/// of the host are.
+constexpr unsigned long long longest_spin_ns = 1000000;
+
+/// True if a wait that began at `since` has spun for long enough, and the job can take it over.
+inline bool is_long(const Control* control, unsigned long long since) {
+    const Watch* watch = control->watch;
+    return since != 0 && watch && watch->pause && now_ns() - since >= longest_spin_ns;
+}
 #endif
 
 /// Yields on the host, where more PEs than cores are normal.
@@ -172,19 +183,46 @@ ATOLL_ANYWHERE inline void rest(unsigned polls) {
 #endif
 }
 
+#if !defined(__CUDA_ARCH__)
+/// The part of `spin` after its first round. Apart from it, so that the first round needs few registers.
+template <class Seen, class Describe>
+__attribute__((noinline)) void spin_longer(const Control* control, Seen seen, Describe describe) {
+    unsigned long long since = 0;
+    while (!is_long(control, since)) {
+        since = check_job(control, describe(), since);
+        for (unsigned polls = 0; polls < polls_between_checks; ++polls) {
+            if (seen()) return;
+            rest(polls);
+        }
+    }
+    const Watch* watch = control->watch;
+    void* wait = nullptr;
+    do wait = watch->pause(*watch, describe(), wait);
+    while (!seen());
+    watch->end(wait);
+}
+#endif
+
 /// Waits until `seen()`; `describe()` makes the Report of this wait if it does not end. The slow path gets
 /// its values by copy and is out of line, so that the team stays in registers. The loop is short: the
 /// instructions after it are still fetched when the word arrives.
 template <class Seen, class Describe>
 ATOLL_ANYWHERE void spin(const Team& team, Seen seen, Describe describe) {
+#if defined(__CUDA_ARCH__)
     unsigned long long since = 0;
     for (;;) {
         ATOLL_ROLLED for (unsigned polls = 0; polls < polls_between_checks; ++polls) {
             if (seen()) return;
-            rest(polls);
         }
         since = check_job(team.control, describe(), since);
     }
+#else
+    for (unsigned polls = 0; polls < polls_between_checks; ++polls) {
+        if (seen()) return;
+        rest(polls);
+    }
+    spin_longer(team.control, seen, describe);
+#endif
 }
 
 /// Waits until `holds` the value of the word, with acquire order.

@@ -334,7 +334,8 @@ def _until(poll: str, again: str) -> str:
 def reported(form: str, compare: int) -> str:
     """The subject of a report of a wait for a word of a form (u32, s32, u64, s64), with its comparison."""
     values = AT[f"values int{form[1:]}"] if form[0] == "s" else AT["values unsigned_word"]
-    return str(AT["subject word"] | compare << AT["compare_shift"] | values << AT["values_shift"])
+    shown = compare << AT["compare_shift"] | values << AT["values_shift"]
+    return str(AT["subject word"] | shown | int(form[1:]) // 8 << AT["word_bytes_shift"])
 
 
 def wait_word(form: str, compare: int, order: str, bounded: bool = False) -> str:

@@ -57,6 +57,7 @@ def wait_equal(ary, idx, val):
         at, wanted = prim.address(ary[idx:]), u8(1) if val else u8(0)
         while prim.load_relaxed(u8, at) != wanted:
             since = check_job(control, call, ANY, -1, at, i64(wanted), i64(1 - wanted), since)
+        prim.end_wait(since)
         prim.full_fence()
 
     if ary.dtype not in WORDS and ary.dtype != types.boolean:

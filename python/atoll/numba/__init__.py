@@ -32,7 +32,7 @@ from ._dsl import _cpu as _cpu  # each target's primitives, before anything comp
 
 # isort: split
 from .. import _kernels
-from ._host import RESIDENT, Kernel, Mailbox, kernel, launch, mailbox, most_resident_blocks, raise_ended
+from ._host import RESIDENT, Kernel, Mailbox, kernel, launch, mailbox, most_resident_blocks
 
 __all__ = [
     "RESIDENT",
@@ -42,7 +42,6 @@ __all__ = [
     "launch",
     "mailbox",
     "most_resident_blocks",
-    "raise_ended",
 ]
 __all__ += _kernels.publish("numba", globals())
 

@@ -1,7 +1,7 @@
 from .._kernels.numba import *
 from ._host import (
     RESIDENT as RESIDENT, Kernel as Kernel, Mailbox as Mailbox, kernel as kernel, launch as launch,
-    mailbox as mailbox, most_resident_blocks as most_resident_blocks, raise_ended as raise_ended,
+    mailbox as mailbox, most_resident_blocks as most_resident_blocks,
 )
 from ._types import (
     ACQUIRE_RELEASE as ACQUIRE_RELEASE, ADD as ADD, AND as AND, BLOCK as BLOCK, EQ as EQ, GE as GE, GRID as GRID,

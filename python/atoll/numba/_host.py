@@ -62,15 +62,6 @@ def mailbox(
     return Mailbox(_zeros(nbytes if count is None else (count, nbytes), np.uint8, **where), room)
 
 
-def raise_ended() -> None:
-    """Raise what ended a wait of this thread's last kernel on the host, if one did: Timeout, PeDied,
-    KeyboardInterrupt.
-
-    `launch` calls it.
-    """
-    _atoll._kernel_ended()
-
-
 GPU_OPTIONS = ("max_registers", "launch_bounds")
 """Options of Numba's jit that exist for GPUs only."""
 
@@ -119,6 +110,10 @@ class Kernel:
     def __call__(self, *arguments):
         raise TypeError(f"{self.__name__} is a kernel: dev.launch({self.__name__}, grid, block)(...)")
 
+    def __getitem__(self, how):
+        shown = ", ".join(map(repr, how)) if isinstance(how, tuple) else f"{how!r}, block"
+        raise TypeError(f"{self.__name__} is a kernel of Atoll: dev.launch({self.__name__}, {shown})(...)")
+
     __name__: str
 
 
@@ -156,31 +151,54 @@ def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
             "x.view(np.uint16), to move it, or float32"
         ) from None
     except _atoll.NotSymmetric as error:
-        cause: Exception = error
-        try:
-            raise_ended()  # its text also has the operation
-        except _atoll.Error as ended:
-            cause = ended
-        raise _atoll.NotSymmetric(f"{kernel.__name__}: {at_fault(str(cause), arguments)}: {cause}") from None
+        raise _atoll.NotSymmetric(f"{kernel.__name__}: {at_fault(str(error), arguments)}: {error}") from None
     except _atoll.ShapeMismatch as error:
         words, nbytes, room = error.args
         raise _atoll.ShapeMismatch(
             f"{kernel.__name__}: {words}: {nbytes} bytes, where dev.mailbox(room) made room for {room}"
         ) from None
-    except RuntimeError:
-        try:
-            raise_ended()  # raise the error that ended the wait instead
-        except _atoll.Error as error:
-            raise type(error)(f"{kernel.__name__}: {error}") from None
-        raise
+    except _atoll.Error as error:
+        raise type(error)(f"{kernel.__name__}: {error}") from None
+
+
+OF_GPUS = {
+    "grid": "dev.grid_range(n), a loop over the elements of all threads",
+    "gridsize": "dev.grid_range(n), a loop over the elements of all threads",
+    "threadIdx": "dev.rank(dev.BLOCK)",
+    "blockIdx": "dev.grid_range(n), a loop over the elements of all threads",
+    "blockDim": "dev.size(dev.BLOCK)",
+    "gridDim": "dev.size(dev.GRID)",
+    "syncthreads": "dev.meet(team, dev.BLOCK)",
+    "syncwarp": "dev.meet(team, dev.WARP)",
+}
+"""Names of numba.cuda, and the function of atoll.numba that is right on CPUs, too."""
+
+
+def _of_cuda(kernel: Kernel, error: Exception) -> Exception | None:
+    """Return a short error if a kernel that is compiled for CPUs uses a name of numba.cuda; else None."""
+    text = str(error)
+    found = re.search(
+        r"<intrinsic ([\w.]+)>' for the current target|attribute '(\w+)' of type Module\(.*cuda", text
+    )
+    if found is None:
+        return None
+    name = found[1] or found[2]
+    instead = f"write {OF_GPUS[name]}, which works on both, or" if name in OF_GPUS else "it cannot use that;"
+    place = re.search(r"typing of (?:call|get attribute) at ([^\n]*) \((\d+)\)", text)
+    return type(error)(
+        f"{kernel.__name__}: cuda.{name} is for GPUs, and the arrays of this kernel are in host memory; "
+        f"{instead} make the arrays with device='cuda'" + (f" ({place[1]}, line {place[2]})" if place else "")
+    )
 
 
 def _in_short(kernel: Kernel, error: Exception) -> Exception | None:
     """Return a short error: Atoll's own sentence from a Numba compiler's message, and the line of the kernel.
     None: there is no such sentence.
     """
-    if type(error).__name__ != "TypingError":
+    if type(error).__name__ not in ("TypingError", "UnsupportedError"):
         return None
+    if (of_cuda := _of_cuda(kernel, error)) is not None:
+        return of_cuda
     messages = list(dict.fromkeys(re.findall(r"atoll\.numba\.\w+: [^\n]*", str(error))))
     if not messages:
         return None

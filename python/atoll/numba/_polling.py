@@ -104,9 +104,9 @@ def on_host(function):
 
 
 @on_host
-def poll_word(kind, address, cmp, value):
+def poll_word(kind, address, cmp, value, since):
     """Load with acquire. On GPUs: _dsl/_gpu_polling.py."""
-    for polls in range(p.polls_between_checks()):
+    for polls in range(p.polls_between_checks(since)):
         found = p.load_acquire(kind, address)
         if compare(found, cmp, value):
             return found, True
@@ -115,9 +115,9 @@ def poll_word(kind, address, cmp, value):
 
 
 @on_host
-def poll_relaxed(address, value):
+def poll_relaxed(address, value, since):
     """Load without order, until at least `value`. On GPUs: _dsl/_gpu_polling.py."""
-    for polls in range(p.polls_between_checks()):
+    for polls in range(p.polls_between_checks(since)):
         if p.load_relaxed(i64, address) >= value:
             return True
         p.rest(polls)
@@ -125,9 +125,9 @@ def poll_relaxed(address, value):
 
 
 @on_host
-def poll_pair(address, flag):
+def poll_pair(address, flag, since):
     """Load the data of two flagged words, until both carry the flag. On GPUs: _dsl/_gpu_polling.py."""
-    for polls in range(p.polls_between_checks()):
+    for polls in range(p.polls_between_checks(since)):
         data, here = p.load_flagged(address, flag)
         if here != 0:
             return data, True
@@ -136,9 +136,9 @@ def poll_pair(address, flag):
 
 
 @on_host
-def poll_pairs(first, second, flag):
+def poll_pairs(first, second, flag, since):
     """poll_pair of two pairs, whose loads are in flight together. On GPUs: _dsl/_gpu_polling.py."""
-    for polls in range(p.polls_between_checks()):
+    for polls in range(p.polls_between_checks(since)):
         data, here = p.load_flagged(first, flag)
         more, there = p.load_flagged(second, flag)
         if here & there != 0:
@@ -152,8 +152,9 @@ def wait_word(kind, control, address, cmp, value, call, peer):
     """Wait until the word holds, with acquire, and return its value."""
     since = i64(0)
     while True:
-        found, holds = poll_word(kind, address, cmp, value)
+        found, holds = poll_word(kind, address, cmp, value, since)
         if holds:
+            p.end_wait(since)
             return found
         wanted, seen = p.to_bits(kind, value), p.to_bits(kind, found)
         since = check_job(control, call, reported(kind, cmp), peer, address, wanted, seen, since)
@@ -172,9 +173,10 @@ def wait_one(team, word, cmp, value, call, scope):
 def wait_relaxed(control, address, value, call, peer):
     """Wait until the word is at least `value`, without order."""
     since = i64(0)
-    while not poll_relaxed(address, value):
+    while not poll_relaxed(address, value, since):
         found = p.load_relaxed(i64, address)
         since = check_job(control, call, AT_LEAST, peer, address, value, found, since)
+    p.end_wait(since)
 
 
 @helper
@@ -182,8 +184,9 @@ def wait_pair(control, address, flag, call, peer):
     """Wait until two flagged words carry `flag`, a 32-bit value, and return their eight bytes of data."""
     since = i64(0)
     while True:
-        data, here = poll_pair(address, flag)
+        data, here = poll_pair(address, flag, since)
         if here:
+            p.end_wait(since)
             return data
         since = check_job(control, call, NO_VALUES, peer, address, flag, 0, since)
 
@@ -193,8 +196,9 @@ def wait_pairs(control, first, second, flag, call, peer):
     """wait_pair of two pairs."""
     since = i64(0)
     while True:
-        data, more, here = poll_pairs(first, second, flag)
+        data, more, here = poll_pairs(first, second, flag, since)
         if here:
+            p.end_wait(since)
             return data, more
         since = check_job(control, call, NO_VALUES, peer, first, flag, 0, since)
 

@@ -190,16 +190,23 @@ def rest(polls):
     """Rest between two loads of a word."""
 
 
-def polls_between_checks():
+def polls_between_checks(since):
     """The number of loads of the word between two checks of the other things that end a wait."""
 
 
 def check_job(control, operation, subject, peer, tag, address, expected, found, since):
-    """Check the other things that end the wait. Returns the start of the wait: `since`, or now if that is 0."""
+    """Check the other things that end the wait. Returns the start of the wait: `since`, or now if that is 0.
+
+    On the host it is negative once the wait sleeps between its polls and is shown in reports; end_wait ends that.
+    """
 
 
 def check_within(control, operation, subject, peer, tag, address, expected, found, since, bound):
     """check_job for a wait with its own bound, in ns; 0: no bound."""
+
+
+def end_wait(since):
+    """Call after each loop of checks that has ended; `since` is the last result of check_job."""
 
 
 def uncounted(number):

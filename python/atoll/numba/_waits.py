@@ -22,8 +22,9 @@ i64 = types.int64
 def wait_local(kind, control, address, cmp, value, call):
     since = i64(0)
     while True:
-        for polls in range(prim.polls_between_checks()):
+        for polls in range(prim.polls_between_checks(since)):
             if compare(prim.load_acquire_local(kind, address), cmp, value):
+                prim.end_wait(since)
                 return i64(0)
             prim.rest(polls)
         wanted = prim.to_bits(kind, value)
@@ -106,7 +107,7 @@ def all_of(ivars, indices, status, cmp, values):
 def pause(team, ivars, cmp, values, call, polls, since):
     """Rest between two passes over many words, and check the other things that end the wait."""
     prim.rest(polls)
-    if polls % prim.polls_between_checks() == 0:
+    if polls % prim.polls_between_checks(since) == 0:
         kind, at = kind_of(ivars), prim.address(ivars)
         found = prim.to_bits(kind, prim.load_relaxed(kind, at))
         wanted = prim.to_bits(kind, value_at(kind, values, 0))
@@ -158,6 +159,7 @@ def by_first(find, none):
                 polls += 1
                 since = pause(team, ivars, cmp, values, call, polls, since)
                 found = find(ivars, indices, status, cmp, values)
+            prim.end_wait(since)
             found = max(found, i64(none))
         return prim.share(team.control, scope, found)
 

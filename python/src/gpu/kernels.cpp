@@ -2,6 +2,7 @@
 #include "atoll/device/control.hpp"
 #include "atoll/device/mailbox.hpp"
 #include "atoll/device/resident.hpp"
+#include "atoll/device/wait.hpp"
 #include "gpu/gpu_sharing.hpp"
 
 #include "calls/errors.hpp"
@@ -11,6 +12,8 @@
 
 #include <cstddef>
 #include <exception>
+#include <memory>
+#include <utility>
 
 namespace atl::python {
 namespace {
@@ -26,23 +29,32 @@ void answer_signals() {
     PyGILState_Release(state);
 }
 
+device::Report report_of(int operation, int team, unsigned subject, int peer, int tag,
+                         unsigned long long address, unsigned long long expected, unsigned long long found,
+                         unsigned long long bound_ns) {
+    device::Report report{};
+    report.operation = static_cast<device::Operation>(operation);
+    report.team = team;
+    report.peer = peer;
+    report.subject = static_cast<device::Subject>(subject & 0xff);
+    report.compare = static_cast<Compare>(subject >> device::compare_shift & 0xff);
+    report.values = static_cast<device::Values>(subject >> device::values_shift & 0xff);
+    report.word_bytes = static_cast<unsigned char>(subject >> device::word_bytes_shift);
+    report.tag = tag;
+    report.address = address;
+    report.expected = expected;
+    report.found = found;
+    report.bound_ns = bound_ns;
+    return report;
+}
+
 /// Called periodically by a waiting kernel. Nonzero ends the wait; take_error then raises the reason.
 extern "C" int check(const device::Watch* watch, int operation, int team, unsigned subject, int peer, int tag,
                      unsigned long long address, unsigned long long expected, unsigned long long found,
                      unsigned long long waited_ns, unsigned long long bound_ns) noexcept {
     try {
-        device::Report report{};
-        report.operation = static_cast<device::Operation>(operation);
-        report.team = team;
-        report.peer = peer;
-        report.subject = static_cast<device::Subject>(subject & 0xff);
-        report.compare = static_cast<Compare>(subject >> device::compare_shift & 0xff);
-        report.values = static_cast<device::Values>(subject >> device::values_shift & 0xff);
-        report.tag = tag;
-        report.address = address;
-        report.expected = expected;
-        report.found = found;
-        report.bound_ns = bound_ns;
+        const device::Report report =
+            report_of(operation, team, subject, peer, tag, address, expected, found, bound_ns);
         if (watch != nullptr && watch->check != nullptr) watch->check(*watch, report, waited_ns);
         answer_signals();
     } catch (...) {
@@ -50,6 +62,64 @@ extern "C" int check(const device::Watch* watch, int operation, int team, unsign
     }
     return ended != nullptr;
 }
+
+/// A wait that no longer spins. Its hooks release the GIL, which Numba may have released already.
+class Asleep {
+  public:
+    Asleep(const device::Watch& watch, const device::Report& waiting) : watch_(watch), waiting_(waiting) {}
+    ~Asleep() {
+        if (wait_ != nullptr) watch_.end(wait_);
+    }
+    Asleep(const Asleep&) = delete;
+    Asleep& operator=(const Asleep&) = delete;
+
+    void pause() { wait_ = watch_.pause(watch_, waiting_, std::exchange(wait_, nullptr)); }
+
+  private:
+    const nb::gil_scoped_acquire held_;
+    const device::Watch& watch_;
+    const device::Report waiting_;
+    void* wait_ = nullptr;
+};
+
+/// That of this thread's kernel.
+thread_local std::unique_ptr<Asleep> asleep;
+
+/// Returns the reason. An exception of a handler of signals is this thread's error of Python.
+std::exception_ptr reason_to_end() {
+    std::exception_ptr reason = std::current_exception();
+    const nb::gil_scoped_acquire held;
+    return PyErr_Occurred() != nullptr ? std::make_exception_ptr(nb::python_error()) : reason;
+}
+
+/// check() for waits whose end the kernel announces by end_wait(). Returns 0 while the wait may spin, and 1
+/// if it has ended. With 2 this call has slept, so the kernel polls once until the next one.
+extern "C" int wait(const device::Watch* watch, int operation, int team, unsigned subject, int peer, int tag,
+                    unsigned long long address, unsigned long long expected, unsigned long long found,
+                    unsigned long long waited_ns, unsigned long long bound_ns) noexcept {
+    try {
+        // The pause may call a handler of signals, and that may start a kernel with a wait of its own.
+        if (std::unique_ptr<Asleep> mine = std::move(asleep)) {
+            mine->pause();
+            asleep = std::move(mine);
+            return 2;
+        }
+        if (waited_ns < device::detail::longest_spin_ns || watch == nullptr || watch->pause == nullptr)
+            return check(watch, operation, team, subject, peer, tag, address, expected, found, waited_ns,
+                         bound_ns);
+        auto mine = std::make_unique<Asleep>(
+            *watch, report_of(operation, team, subject, peer, tag, address, expected, found, bound_ns));
+        mine->pause();
+        asleep = std::move(mine);
+        return 2;
+    } catch (...) {
+        ended = reason_to_end();
+    }
+    return 1;
+}
+
+/// Ends what a wait() that returned 2 has begun.
+extern "C" void end_wait() noexcept { asleep.reset(); }
 
 struct NamedOperation {
     const char* name;
@@ -67,6 +137,7 @@ nb::dict layout() {
     using device::Watch;
     static_assert(offsetof(Report, compare) == offsetof(Report, subject) + device::compare_shift / 8);
     static_assert(offsetof(Report, values) == offsetof(Report, subject) + device::values_shift / 8);
+    static_assert(offsetof(Report, word_bytes) == offsetof(Report, subject) + device::word_bytes_shift / 8);
     nb::dict at;
     at["team"] = offsetof(Control, team);
     at["bound_ns"] = offsetof(Control, bound_ns);
@@ -139,6 +210,7 @@ nb::dict layout() {
     subject("subject wrong_address", device::Subject::wrong_address);
     at["compare_shift"] = device::compare_shift;
     at["values_shift"] = device::values_shift;
+    at["word_bytes_shift"] = device::word_bytes_shift;
     at["values unsigned_word"] = static_cast<int>(device::Values::unsigned_word);
     at["values int32"] = static_cast<int>(device::Values::int32);
     at["values int64"] = static_cast<int>(device::Values::int64);
@@ -163,6 +235,16 @@ void raise_ended() {
     } catch (...) {
         translate();
         throw nb::python_error();
+    }
+}
+
+/// Sets this thread's error of Python to what ended its kernel, which then returns.
+extern "C" void set_error() noexcept {
+    const nb::gil_scoped_acquire held;
+    try {
+        raise_ended();
+    } catch (nb::python_error& error) {
+        error.restore();
     }
 }
 
@@ -224,6 +306,15 @@ void register_kernels(nb::module_& module) {
     module.def(
         "_kernel_check", [] { return reinterpret_cast<std::uintptr_t>(&check); },
         "Return the address of the function that kernels on the host call while they wait.");
+    module.def(
+        "_kernel_wait",
+        [] {
+            const auto address = [](auto* function) { return reinterpret_cast<std::uintptr_t>(function); };
+            return nb::make_tuple(address(&wait), address(&end_wait), address(&set_error));
+        },
+        nb::sig("def _kernel_wait() -> tuple[int, int, int]"),
+        "Return the addresses of three functions: for waits that announce their end, for that end, and to "
+        "set the error of Python.");
     module.def(
         "_kernel_trace", [] { return reinterpret_cast<std::uintptr_t>(kernel_trace()); },
         "Return the address of the function by which kernels on the host write events to the trace.");

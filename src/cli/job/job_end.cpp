@@ -168,6 +168,11 @@ void Job::on_death(int pe, int wait_status) {
         // Python's default is `args`.
         if (!settings_.checks(common::CheckLevel::args) && (settings_.check_given || !program_.is_python()))
             sentence += "; ATOLL_CHECK=all may tell why";
+        // The launcher does not know whether a program has kernels.
+        if (!program_.is_python())
+            sentence +=
+                "; in kernels that a C++ compiler has compiled for CPUs, "
+                "-DATOLL_DEVICE_CHECK_ADDRESSES=1 may";
         if (program_.is_python() && site.empty())
             sentence +=
                 "; in a Python program an extension module or a kernel does that: faulthandler, which init "

@@ -33,6 +33,7 @@ constexpr std::uint64_t futex_sleep_ns =
 constexpr std::uint64_t poll_interval_ns = 50'000'000;
 
 std::string value_text(std::uint64_t value, const WaitReason& reason) {
+    if (reason.word_floating) return common::floating_text(value, reason.word_bytes);
     if (!reason.word_signed) return std::to_string(value);
     switch (reason.word_bytes) {
         case 1:
@@ -59,6 +60,7 @@ std::string describe(const core::JobState& job, const WaitReason& reason, std::u
                 common::compare_sign(static_cast<std::uint32_t>(reason.compare)) + " " +
                 value_text(reason.expected, reason);
     if (reason.peer >= 0) text += ", waiting for PE " + std::to_string(reason.peer);
+    if (reason.tag != 0) text += ", tag " + std::to_string(reason.tag);
     return text;
 }
 

@@ -115,7 +115,7 @@ void WaitOnBoard::show(void* hook_state, std::uint64_t found) {
         if (n < common::WaitRecord::most_missing) values.missing[n] = -1;
         values.peer = values.missing[0];
     }
-    values.word_bytes = reason_.word_bytes;
+    values.word_bytes = reason_.word_floating ? 0 : reason_.word_bytes;  // the board's values are integers
     values.offset = reason_.word != nullptr ? word_offset(job_, reason_.word) : ~std::uint64_t{0};
     values.expected = reason_.expected;
     values.found = found;

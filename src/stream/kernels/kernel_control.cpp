@@ -11,6 +11,7 @@
 #include "core/sync/job_over.hpp"
 #include "gpu/heap/device_memory.hpp"
 #include "gpu/report_text.hpp"
+#include "stream/kernels/kernel_wait.hpp"
 #include "stream/kernels/team_memory.hpp"
 
 #include <algorithm>
@@ -180,9 +181,6 @@ void release_kernel_control(core::TeamState& team) noexcept {
     }
 }
 
-namespace {
-
-/// World number of a team's PE, from the team's control block. `watch` identifies the memory.
 int world_pe(core::JobState& job, const device::Watch& watch, int team, int pe) {
     const Memory memory = &watch == job.kernels().host_watch.get() ? Memory::host : Memory::device;
     const std::lock_guard lock(job.kernels().mutex);
@@ -191,6 +189,8 @@ int world_pe(core::JobState& job, const device::Watch& watch, int team, int pe) 
     const auto* control = reinterpret_cast<const device::Control*>(area_of(job, memory) + found->second);
     return control->version == device::control_version ? control->pes_of[pe] : pe;
 }
+
+namespace {
 
 /// Throws if the awaited PE has ended. The first time it only records that: the caller must look once more,
 /// since the PE's last writes may not have been seen.
@@ -243,6 +243,15 @@ void check_from_host(const device::Watch& watch, const device::Report& waiting,
                     ", or find out why the awaited update did not come.");
 }
 
+void* pause_from_host(const device::Watch& watch, const device::Report& waiting, void* wait) {
+    std::unique_ptr<KernelWait> mine(wait != nullptr ? static_cast<KernelWait*>(wait)
+                                                     : new KernelWait(watch, waiting));
+    mine->pause();
+    return mine.release();
+}
+
+void end_from_host(void* wait) { delete static_cast<KernelWait*>(wait); }
+
 }  // namespace
 
 std::shared_ptr<device::Watch> make_host_watch(core::JobState& job) {
@@ -253,6 +262,8 @@ std::shared_ptr<device::Watch> make_host_watch(core::JobState& job) {
 
 void set_host_check(core::JobState& job, device::Watch& watch) {
     watch.check = check_from_host;
+    watch.pause = pause_from_host;
+    watch.end = end_from_host;
     watch.job = &job;
 }
 

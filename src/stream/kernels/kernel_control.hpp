@@ -34,10 +34,12 @@ device::TraceSink* trace_sink(const core::JobState& job, char* gpu_memory);
 /// Zeroes a team's blocks on this PE and frees its place. No member may use them any more.
 void release_kernel_control(core::TeamState& team) noexcept;
 
+/// World number of a team's PE, from the team's control block. `watch` identifies the memory.
+int world_pe(core::JobState& job, const device::Watch& watch, int team, int pe);
 /// The words that functions of kernels on the host poll.
 std::shared_ptr<device::Watch> make_host_watch(core::JobState& job);
-/// Sets the check made by waiting device functions on the host. It throws Error(pe_died, timeout,
-/// not_initialized).
+/// Sets the check made by device functions on the host, which throws Error(pe_died, timeout,
+/// not_initialized), and the wait that takes over from them.
 void set_host_check(core::JobState& job, device::Watch& watch);
 
 }  // namespace atl::stream

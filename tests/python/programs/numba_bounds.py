@@ -13,7 +13,7 @@ import atoll.numba as dev
 import numpy as np
 
 BOUND = 20_000_000
-WORDS = ("Timed out after 0.02 s in ", ", waiting for team PE 1", "tag 7. Give this wait more time")
+WORDS = ("Timed out after 0.02 s in ", ", waiting for PE 1", "tag 7. Give this wait more time")
 atoll.init()
 waits: list[tuple[str, Any, tuple[Any, ...]]] = []
 x, tiles = atoll.zeros(8, "i4"), atoll.zeros((4, 4), "f4")

@@ -80,9 +80,20 @@ words[0], signals[0] = -1, 0xFFFFFFFF
 atoll.barrier_all()
 if atoll.my_pe() == 0:
     for kernel, array, wanted in (
-        (signed, words, ("in wait_until at", "found -1, waiting for == -2, tag 3")),
-        (unsigned, signals, ("in signal_wait_until at", "found 4294967295, waiting for == 1")),
-        (consume, signals[1:], ("in signal_consume at", "found 0, waiting for >= 1")),
+        (
+            signed,
+            words,
+            (
+                "in wait_until on the int32 array of shape (1,) allocated at",
+                "found -1, waiting for == -2, tag 3",
+            ),
+        ),
+        (
+            unsigned,
+            signals,
+            ("in signal_wait_until on element 0 of the uint32 array", "found 4294967295, waiting for == 1"),
+        ),
+        (consume, signals[1:], ("in signal_consume on", "found 0, waiting for >= 1")),
         (
             bounded,
             signals,
@@ -97,10 +108,10 @@ if atoll.my_pe() == 0:
         ),
         (bounded_any, signals, ("Timed out after 0.02 s in wait_until", "waiting for != 0, tag 8")),
         (bounded_some, signals, ("Timed out after 0.02 s in wait_until", "waiting for == 5")),
-        (by_the_teams, signals, ("Timed out after 1.5 s in wait_until", "Raise ATOLL_WAIT_TIMEOUT")),
-        (reduce, small, ("in reduce, waiting for team PE 1",)),
-        (reduce, large, ("in reduce at", "waiting for team PE 1")),
-        (collect, small, ("in collect, waiting for team PE 1",)),
+        (by_the_teams, signals, ("Timed out after 1.5 s in wait_until", "raise ATOLL_WAIT_TIMEOUT")),
+        (reduce, small, ("in reduce, waiting for PE 1",)),
+        (reduce, large, ("in reduce, waiting for PE 1",)),
+        (collect, small, ("in collect, waiting for PE 1",)),
     ):
         try:
             dev.launch(kernel, 1, 1)(atoll.WORLD, array)

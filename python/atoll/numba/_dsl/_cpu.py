@@ -19,6 +19,12 @@ I64 = ir.IntType(64)
 i64, u8 = types.int64, types.uint8
 # Compiled code calls this by name, which also works for cached code.
 llvmlite.binding.add_symbol("atoll_kernel_check", _atoll._kernel_check())
+for _name, _address in zip(
+    ("atoll_kernel_wait", "atoll_kernel_end_wait", "atoll_kernel_set_error"),
+    _atoll._kernel_wait(),
+    strict=True,
+):
+    llvmlite.binding.add_symbol(_name, _address)
 llvmlite.binding.add_symbol("atoll_kernel_trace", _atoll._kernel_trace())
 
 
@@ -344,7 +350,6 @@ returns(p.rank, 0)
 returns(p.size, 1)
 returns(p.meet, 0)
 returns(p.share, None)
-returns(p.polls_between_checks, 256)
 returns(p.uncounted, None)
 returns(p.thread, 0)
 returns(p.threads, 1)
@@ -369,7 +374,46 @@ def _(polls):
 def now(): ...
 
 
-def check_wait(watch, operation, team, subject, peer, tag, address, expected, found, waited, bound): ...  # fmt: skip
+def report(watch, operation, team, subject, peer, tag, address, expected, found, waited, bound):
+    """Report a wrong argument. Returns not 0 if that is an error."""
+
+
+def go_on_waiting(watch, operation, team, subject, peer, tag, address, expected, found, waited, bound):
+    """Return 1 if the wait has ended by an error, 2 if it sleeps between its polls, and 0 while it spins."""
+
+
+def raise_reason():
+    """Raise what report() or go_on_waiting() found."""
+
+
+@emits(raise_reason)
+def _():
+    def build(context, builder, values):
+        call(builder, "atoll_kernel_set_error", ir.VoidType(), [])
+        context.call_conv.return_exc(builder)
+        builder.position_at_end(builder.append_basic_block("not_reached"))
+        return nothing(context)
+
+    return i64(), build
+
+
+@emits(p.polls_between_checks)
+def _(since):
+    def build(context, builder, values):
+        sleeps = builder.icmp_signed("<", values[0], nothing(context))
+        return builder.select(sleeps, ir.Constant(I64, 1), ir.Constant(I64, 64))
+
+    return i64(i64), build
+
+
+@emits(p.end_wait)
+def _(since):
+    def build(context, builder, values):
+        with builder.if_then(builder.icmp_signed("<", values[0], nothing(context)), likely=False):
+            call(builder, "atoll_kernel_end_wait", ir.VoidType(), [])
+        return nothing(context)
+
+    return i64(i64), build
 
 
 @emits(now)
@@ -402,14 +446,19 @@ def _(*kinds):
     return i64(*[i64] * 8), build
 
 
-@emits(check_wait)
-def _(*kinds):
-    def build(context, builder, values):
-        small = ir.IntType(32)
-        words = [values[0], *(builder.trunc(value, small) for value in values[1:6]), *values[6:]]
-        return builder.sext(call(builder, "atoll_kernel_check", small, words), I64)
+def calls_library(stub, name: str) -> None:
+    @emits(stub)
+    def _(*kinds):
+        def build(context, builder, values):
+            small = ir.IntType(32)
+            words = [values[0], *(builder.trunc(value, small) for value in values[1:6]), *values[6:]]
+            return builder.sext(call(builder, name, small, words), I64)
 
-    return i64(*[i64] * 11), build
+        return i64(*[i64] * 11), build
+
+
+calls_library(report, "atoll_kernel_check")
+calls_library(go_on_waiting, "atoll_kernel_wait")
 
 
 @does(p.check_job)
@@ -429,18 +478,18 @@ def _(control, operation, subject, peer, tag, address, expected, found, since, b
         time = now()
         if control == 0:
             return time
-        waited = 0 if since == 0 else time - since
-        if check_wait(
+        begun = time if since == 0 else abs(since)
+        state = go_on_waiting(
             p.load(long, control + watch), operation, p.load(short, control + team), subject, peer, tag,
-            address, expected, found, waited, bound,
-        ) != 0:  # fmt: skip
-            raise RuntimeError("a wait of an Atoll kernel ended; atoll.numba.raise_ended() says why")
-        return time if since == 0 else since
+            address, expected, found, time - begun, bound,
+        )  # fmt: skip
+        if state == 1:
+            raise_reason()
+        return -begun if state == 2 else begun
 
     return check_within
 
 
-NotSymmetric = _atoll.NotSymmetric
 WRONG_PE, WRONG_ADDRESS = AT["subject wrong_pe"], AT["subject wrong_address"]
 CHECKS, WATCH, TEAM = AT["checks"], AT["watch"], AT["team"]
 
@@ -450,10 +499,8 @@ def _(control, n_pes, operation, pe):
     def check_pe(control, n_pes, operation, pe):
         if (pe < 0 or pe >= n_pes) and control != 0 and p.load(types.int32, control + CHECKS) != 0:
             watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
-            if check_wait(watch, operation, team, WRONG_PE, pe, 0, 0, n_pes, 0, 0, 0) != 0:
-                raise RuntimeError(
-                    "a kernel named a PE that is not in the team; atoll.numba.raise_ended() raises the error with its number"
-                )
+            if report(watch, operation, team, WRONG_PE, pe, 0, 0, n_pes, 0, 0, 0) != 0:
+                raise_reason()
         return 0
 
     return check_pe
@@ -466,12 +513,8 @@ def _(control, mine, stride, operation, address):
         if outside and control != 0 and p.load(types.int32, control + CHECKS) != 0:
             watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
             end = mine + stride
-            if check_wait(watch, operation, team, WRONG_ADDRESS, -1, 0, address, mine, end, 0, 0) != 0:
-                raise NotSymmetric(
-                    "an array that the kernel accesses on another PE is not of this PE's symmetric memory. It is an ordinary NumPy "
-                    "array, or a view of another PE's (atoll.peer, atoll.global_view). Pass this PE's own array, which every PE "
-                    "made by atoll.zeros() or a similar function. atoll.numba.raise_ended() raises the error with the operation."
-                )
+            if report(watch, operation, team, WRONG_ADDRESS, -1, 0, address, mine, end, 0, 0) != 0:
+                raise_reason()
         return 0
 
     return check_address

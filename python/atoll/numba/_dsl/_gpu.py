@@ -193,7 +193,8 @@ def _(kind, address, values):
 emits(p.store_two)(lambda *_: statement("st.v2.u64 [$0], {$1, $2};", "l,l,l", i64, i64, i64))
 emits(p.full_fence)(lambda: statement("fence.sc.sys;", ""))
 does(p.rest)(lambda polls: lambda polls: 0)
-does(p.polls_between_checks)(lambda: lambda: 1024)
+does(p.polls_between_checks)(lambda since: lambda since: 1024)
+does(p.end_wait)(lambda since: lambda since: 0)
 
 
 def value(text: str, constraints: str, result, *kinds):

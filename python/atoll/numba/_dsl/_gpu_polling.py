@@ -27,7 +27,7 @@ def instead_of(stub):
 
 
 @instead_of(_polling.poll_word)
-def poll_word(kind, address, cmp, value):
+def poll_word(kind, address, cmp, value, since):
     for _ in range(ROUNDS):
         found = p.load_acquire(kind, address)
         if compare(found, cmp, value):
@@ -45,7 +45,7 @@ def poll_word(kind, address, cmp, value):
 
 
 @instead_of(_polling.poll_relaxed)
-def poll_relaxed(address, value):
+def poll_relaxed(address, value, since):
     for _ in range(ROUNDS):
         if p.load_relaxed(i64, address) >= value:
             return True
@@ -59,7 +59,7 @@ def poll_relaxed(address, value):
 
 
 @instead_of(_polling.poll_pair)
-def poll_pair(address, flag):
+def poll_pair(address, flag, since):
     for _ in range(ROUNDS):
         data, here = p.load_flagged(address, flag)
         if here != 0:
@@ -77,7 +77,7 @@ def poll_pair(address, flag):
 
 
 @instead_of(_polling.poll_pairs)
-def poll_pairs(first, second, flag):
+def poll_pairs(first, second, flag, since):
     for _ in range(ROUNDS):
         data, here = p.load_flagged(first, flag)
         more, there = p.load_flagged(second, flag)

@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+import numba
 from numba import extending
 from numba.core import types
 from numba.core.errors import TypingError
@@ -106,6 +107,16 @@ def registered() -> None:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def outside_kernels(name: str, kernels: str) -> str:
+    """Return the text of the error of a call by Python. `kernels`: the decorators that compile it."""
+    if getattr(numba.config, "ENABLE_CUDASIM", 0):
+        return (
+            f"{name} does not run in Numba's simulator, which executes kernels as Python. Unset NUMBA_ENABLE_CUDASIM; "
+            f"numba.njit compiles it for CPUs"
+        )
+    return f"{name} is for kernels ({kernels})"
+
+
 def vocabulary(generator: F) -> F:
     """Make a function of this name for kernels. `generator` takes types and returns the function to compile
     for them.
@@ -113,9 +124,8 @@ def vocabulary(generator: F) -> F:
 
     @functools.wraps(generator)
     def outside(*arguments, **keywords):
-        raise TypeError(
-            f"atoll.numba.{generator.__name__} is for kernels (@dev.kernel, numba.njit, cuda.jit)"
-        )
+        name = f"atoll.numba.{generator.__name__}"
+        raise TypeError(outside_kernels(name, "@dev.kernel, numba.njit, cuda.jit"))
 
     signature = inspect.signature(generator)
 

@@ -31,10 +31,9 @@ def for_host(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def outside(*arguments: Any, **keywords: Any) -> Any:
-        raise NvshmemInvalid(
-            f"nvshmem.core.device.numba.{function.__name__} is for kernels (numba.cuda.jit); the host calls "
-            "nvshmem.core's functions."
-        )
+        name = f"nvshmem.core.device.numba.{function.__name__}"
+        said = _registration.outside_kernels(name, "numba.cuda.jit, numba.njit")
+        raise NvshmemInvalid(f"{said}; the host calls nvshmem.core's functions.")
 
     return outside
 
