@@ -5105,19 +5105,9 @@ def _kernel_layout() -> dict[str, int]:
     Return the offsets of the fields of a control block, for kernels written in Python.
     """
 
-def _kernel_check() -> int:
+def _kernel_functions() -> dict[str, int]:
     """
-    Return the address of the function that kernels on the host call while they wait.
-    """
-
-def _kernel_wait() -> tuple[int, int, int]:
-    """
-    Return the addresses of three functions: for waits that announce their end, for that end, and to set the error of Python.
-    """
-
-def _kernel_trace() -> int:
-    """
-    Return the address of the function by which kernels on the host write events to the trace.
+    Return the addresses of the functions that kernels on the host call, by their names there.
     """
 
 def _note_kernel(name: str, blocks: int, threads: int) -> None:

@@ -489,9 +489,10 @@ def test_a_pe_that_ends_ends_the_wait_of_another(job: Job, status: int) -> None:
     if status:
         assert done.returncode == status and "PE 1" in done.stderr, done.stderr
     else:
-        assert "PE 1 left the job without finalize, so this cannot end: wait_until at" in done.stdout, (
-            done.stderr
-        )
+        assert (
+            "PE 1 left the job without finalize, so this cannot end: wait_until on the int64 array"
+            in done.stdout
+        ), done.stderr
 
 
 def test_the_guides_program(quick_kept_job: Job) -> None:

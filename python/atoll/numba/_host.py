@@ -184,10 +184,10 @@ def _of_cuda(kernel: Kernel, error: Exception) -> Exception | None:
         return None
     name = found[1] or found[2]
     instead = f"write {OF_GPUS[name]}, which works on both, or" if name in OF_GPUS else "it cannot use that;"
-    place = re.search(r"typing of (?:call|get attribute) at ([^\n]*) \((\d+)\)", text)
+    line = re.search(r"typing of (?:call|get attribute) at ([^\n]*) \((\d+)\)", text)
     return type(error)(
         f"{kernel.__name__}: cuda.{name} is for GPUs, and the arrays of this kernel are in host memory; "
-        f"{instead} make the arrays with device='cuda'" + (f" ({place[1]}, line {place[2]})" if place else "")
+        f"{instead} make the arrays with device='cuda'" + (f" ({line[1]}, line {line[2]})" if line else "")
     )
 
 

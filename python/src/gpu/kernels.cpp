@@ -248,6 +248,19 @@ extern "C" void set_error() noexcept {
     }
 }
 
+nb::dict kernel_functions() {
+    nb::dict all;
+    const auto add = [&](const char* name, auto* function) {
+        all[name] = reinterpret_cast<std::uintptr_t>(function);
+    };
+    add("atoll_kernel_check", &check);
+    add("atoll_kernel_wait", &wait);
+    add("atoll_kernel_end_wait", &end_wait);
+    add("atoll_kernel_set_error", &set_error);
+    add("atoll_kernel_trace", kernel_trace());
+    return all;
+}
+
 Spec check_kernels_spec, failure_spec;
 
 PyObject* check_kernels_body(const Arguments<1>& a) {
@@ -303,21 +316,8 @@ void register_kernels(nb::module_& module) {
     register_functions(module.ptr(), functions);
     module.def("_kernel_layout", &layout, nb::sig("def _kernel_layout() -> dict[str, int]"),
                "Return the offsets of the fields of a control block, for kernels written in Python.");
-    module.def(
-        "_kernel_check", [] { return reinterpret_cast<std::uintptr_t>(&check); },
-        "Return the address of the function that kernels on the host call while they wait.");
-    module.def(
-        "_kernel_wait",
-        [] {
-            const auto address = [](auto* function) { return reinterpret_cast<std::uintptr_t>(function); };
-            return nb::make_tuple(address(&wait), address(&end_wait), address(&set_error));
-        },
-        nb::sig("def _kernel_wait() -> tuple[int, int, int]"),
-        "Return the addresses of three functions: for waits that announce their end, for that end, and to "
-        "set the error of Python.");
-    module.def(
-        "_kernel_trace", [] { return reinterpret_cast<std::uintptr_t>(kernel_trace()); },
-        "Return the address of the function by which kernels on the host write events to the trace.");
+    module.def("_kernel_functions", &kernel_functions, nb::sig("def _kernel_functions() -> dict[str, int]"),
+               "Return the addresses of the functions that kernels on the host call, by their names there.");
     module.def("_note_kernel", &note_kernel, nb::arg("name"), nb::arg("blocks"), nb::arg("threads"),
                nb::sig("def _note_kernel(name: str, blocks: int, threads: int) -> None"),
                "Record the name of a kernel at its launch, for the report of a stopped kernel.");

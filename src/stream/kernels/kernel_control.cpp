@@ -1,6 +1,7 @@
 #include "stream/kernels/kernel_control.hpp"
 
 #include "atoll/device/detail/far.hpp"
+#include "atoll/device/wait.hpp"
 #include "atoll/team.hpp"
 #include "common/clock.hpp"
 #include "common/text.hpp"
@@ -215,13 +216,6 @@ void check_for_exited(core::JobState& job, const device::Watch& watch, const dev
 void check_from_host(const device::Watch& watch, const device::Report& waiting,
                      unsigned long long waited_ns) {
     core::JobState& job = *static_cast<core::JobState*>(watch.job);
-    const common::BoardHeader& header = job.board().header();
-    if (header.abort.load(std::memory_order_acquire) != 0) core::throw_over(job, gpu::report_text(waiting));
-    if (job.waits().is_over())
-        throw Error(ErrorCode::not_initialized,
-                    "Another thread of this PE finalized the job during " + gpu::report_text(waiting) + ".");
-    if (std::string text = job.kernels().stream_differences->text_of(waiting.team); !text.empty())
-        throw Error(ErrorCode::collective_mismatch, text);
     if (waiting.subject == device::Subject::wrong_pe)
         throw Error(ErrorCode::pe, "No such PE, in " + gpu::report_text(waiting) + ".");
     if (waiting.subject == device::Subject::wrong_address)
@@ -230,6 +224,14 @@ void check_from_host(const device::Watch& watch, const device::Report& waiting,
         throw Error(ErrorCode::invalid_argument, "No such element, in " + gpu::report_text(waiting) + ".");
     if (waiting.subject == device::Subject::not_reached)
         throw Error(ErrorCode::unsupported, "Not for this PE: " + gpu::report_text(waiting) + ".");
+    if (waited_ns < device::detail::longest_spin_ns) return;  // pause() finds the same and names the array
+    const common::BoardHeader& header = job.board().header();
+    if (header.abort.load(std::memory_order_acquire) != 0) core::throw_over(job, gpu::report_text(waiting));
+    if (job.waits().is_over())
+        throw Error(ErrorCode::not_initialized,
+                    "Another thread of this PE finalized the job during " + gpu::report_text(waiting) + ".");
+    if (std::string text = job.kernels().stream_differences->text_of(waiting.team); !text.empty())
+        throw Error(ErrorCode::collective_mismatch, text);
     if (header.exited.load(std::memory_order_acquire) != 0) check_for_exited(job, watch, waiting);
     const double bound_s = waiting.bound_ns != 0 ? static_cast<double>(waiting.bound_ns) * 1e-9
                            : job.settings().check == common::CheckLevel::none ? 0

@@ -13,19 +13,13 @@ from ... import _atoll
 from ..._kernels.ptx import AT
 from .. import _primitives as p
 from .._polling import flag_of
-from ._registration import HOST, Target, emit, implement
+from ._registration import HOST, Target, build, compile_as, emit, implement
 
-I64 = ir.IntType(64)
+I32, I64 = ir.IntType(32), ir.IntType(64)
 i64, u8 = types.int64, types.uint8
-# Compiled code calls this by name, which also works for cached code.
-llvmlite.binding.add_symbol("atoll_kernel_check", _atoll._kernel_check())
-for _name, _address in zip(
-    ("atoll_kernel_wait", "atoll_kernel_end_wait", "atoll_kernel_set_error"),
-    _atoll._kernel_wait(),
-    strict=True,
-):
+# Compiled code calls these by name, which also works for cached code.
+for _name, _address in _atoll._kernel_functions().items():
     llvmlite.binding.add_symbol(_name, _address)
-llvmlite.binding.add_symbol("atoll_kernel_trace", _atoll._kernel_trace())
 
 
 def emits(stub):
@@ -34,6 +28,14 @@ def emits(stub):
 
 def does(stub):
     return implement(HOST, stub)
+
+
+def builds(stub, signature):
+    return build(HOST, stub, signature)
+
+
+def compiles(stub):
+    return compile_as(HOST, stub)
 
 
 def bits_type(kind):
@@ -172,7 +174,7 @@ def bit_forms(target: Target) -> None:
 
     @emit(target, p.quotient)
     def _(a, b):
-        short = ir.IntType(32)
+        short = I32
 
         def build(context, builder, values):
             return builder.zext(builder.udiv(*(builder.trunc(value, short) for value in values)), I64)
@@ -203,27 +205,21 @@ def bit_forms(target: Target) -> None:
 bit_forms(HOST)
 
 
-@emits(p.load_pair)
-def _(address):
-    def build(context, builder, values):
-        second = builder.add(values[0], ir.Constant(I64, 8))
-        found = [builder.load_atomic(pointer(builder, at, I64), "monotonic", 8) for at in (values[0], second)]
-        return context.make_tuple(builder, types.UniTuple(i64, 2), found)
-
-    return types.UniTuple(i64, 2)(i64), build
+@builds(p.load_pair, types.UniTuple(i64, 2)(i64))
+def _(context, builder, values):
+    second = builder.add(values[0], ir.Constant(I64, 8))
+    found = [builder.load_atomic(pointer(builder, at, I64), "monotonic", 8) for at in (values[0], second)]
+    return context.make_tuple(builder, types.UniTuple(i64, 2), found)
 
 
 does(p.load_two)(lambda address: lambda address: p.load_pair(address))
 
 
-@does(p.store_two)
-def _(address, first, second):
-    def store_two(address, first, second):
-        p.store(i64, address, first)
-        p.store(i64, address + 8, second)
-        return 0
-
-    return store_two
+@compiles(p.store_two)
+def store_two(address, first, second):
+    p.store(i64, address, first)
+    p.store(i64, address + 8, second)
+    return 0
 
 
 @does(p.load_wide)
@@ -261,13 +257,10 @@ does(p.complete_bulk)(lambda: lambda: 0)
 does(p.read_bulk)(lambda: lambda: 0)
 
 
-@emits(p.full_fence)
-def _():
-    def build(context, builder, values):
-        builder.fence("seq_cst")
-        return nothing(context)
-
-    return i64(), build
+@builds(p.full_fence, i64())
+def _(context, builder, values):
+    builder.fence("seq_cst")
+    return nothing(context)
 
 
 @emits(p.copy)
@@ -281,54 +274,42 @@ def _(to, source, nbytes, scope):
     return i64(i64, i64, i64, scope), build
 
 
-@does(p.load_flagged)
-def _(address, flag):
-    def load_flagged(address, flag):
-        first, second = p.load_pair(address)
-        here = i64(1) if flag_of(first) == flag and flag_of(second) == flag else i64(0)
-        return (first & 0xFFFFFFFF) | (second << 32), here
-
-    return load_flagged
+@compiles(p.load_flagged)
+def load_flagged(address, flag):
+    first, second = p.load_pair(address)
+    here = i64(1) if flag_of(first) == flag and flag_of(second) == flag else i64(0)
+    return (first & 0xFFFFFFFF) | (second << 32), here
 
 
-@does(p.store_flagged)
-def _(address, data, flag):
-    def store_flagged(address, data, flag):
-        p.store_relaxed(i64, address, flag << 32 | data & 0xFFFFFFFF)
-        p.store_relaxed(i64, address + 8, flag << 32 | data >> 32 & 0xFFFFFFFF)
-        return 0
-
-    return store_flagged
+@compiles(p.store_flagged)
+def store_flagged(address, data, flag):
+    p.store_relaxed(i64, address, flag << 32 | data & 0xFFFFFFFF)
+    p.store_relaxed(i64, address + 8, flag << 32 | data >> 32 & 0xFFFFFFFF)
+    return 0
 
 
-@does(p.load_part)
-def _(source, nbytes, i):
-    def load_part(source, nbytes, i):
-        at = source + 8 * i
-        if 8 * i + 8 <= nbytes and at & 7 == 0:
-            return p.load(i64, at)
-        data = i64(0)
+@compiles(p.load_part)
+def load_part(source, nbytes, i):
+    at = source + 8 * i
+    if 8 * i + 8 <= nbytes and at & 7 == 0:
+        return p.load(i64, at)
+    data = i64(0)
+    for k in range(8):
+        if 8 * i + k < nbytes:
+            data |= i64(p.load(u8, at + k)) << (8 * k)
+    return data
+
+
+@compiles(p.store_part)
+def store_part(to, nbytes, i, data):
+    at = to + 8 * i
+    if 8 * i + 8 <= nbytes and at & 7 == 0:
+        p.store(i64, at, data)
+    else:
         for k in range(8):
             if 8 * i + k < nbytes:
-                data |= i64(p.load(u8, at + k)) << (8 * k)
-        return data
-
-    return load_part
-
-
-@does(p.store_part)
-def _(to, nbytes, i, data):
-    def store_part(to, nbytes, i, data):
-        at = to + 8 * i
-        if 8 * i + 8 <= nbytes and at & 7 == 0:
-            p.store(i64, at, data)
-        else:
-            for k in range(8):
-                if 8 * i + k < nbytes:
-                    p.store(u8, at + k, u8((data >> (8 * k)) & 255))
-        return 0
-
-    return store_part
+                p.store(u8, at + k, u8((data >> (8 * k)) & 255))
+    return 0
 
 
 does(p.load_taken)(lambda address: lambda address: p.load_acquire(i64, address))
@@ -361,14 +342,11 @@ def call(builder, name: str, result, values: list[Any]):
     return builder.call(function, values)
 
 
-@emits(p.rest)
-def _(polls):
-    def build(context, builder, values):
-        with builder.if_then(builder.icmp_signed(">=", values[0], ir.Constant(I64, 32))):
-            call(builder, "sched_yield", ir.IntType(32), [])
-        return nothing(context)
-
-    return i64(i64), build
+@builds(p.rest, i64(i64))
+def _(context, builder, values):
+    with builder.if_then(builder.icmp_signed(">=", values[0], ir.Constant(I64, 32))):
+        call(builder, "sched_yield", I32, [])
+    return nothing(context)
 
 
 def now(): ...
@@ -386,46 +364,34 @@ def raise_reason():
     """Raise what report() or go_on_waiting() found."""
 
 
-@emits(raise_reason)
-def _():
-    def build(context, builder, values):
-        call(builder, "atoll_kernel_set_error", ir.VoidType(), [])
-        context.call_conv.return_exc(builder)
-        builder.position_at_end(builder.append_basic_block("not_reached"))
-        return nothing(context)
-
-    return i64(), build
+@builds(raise_reason, i64())
+def _(context, builder, values):
+    call(builder, "atoll_kernel_set_error", ir.VoidType(), [])
+    context.call_conv.return_exc(builder)
+    builder.position_at_end(builder.append_basic_block("not_reached"))
+    return nothing(context)
 
 
-@emits(p.polls_between_checks)
-def _(since):
-    def build(context, builder, values):
-        sleeps = builder.icmp_signed("<", values[0], nothing(context))
-        return builder.select(sleeps, ir.Constant(I64, 1), ir.Constant(I64, 64))
-
-    return i64(i64), build
+@builds(p.polls_between_checks, i64(i64))
+def _(context, builder, values):
+    sleeps = builder.icmp_signed("<", values[0], nothing(context))
+    return builder.select(sleeps, ir.Constant(I64, 1), ir.Constant(I64, 64))
 
 
-@emits(p.end_wait)
-def _(since):
-    def build(context, builder, values):
-        with builder.if_then(builder.icmp_signed("<", values[0], nothing(context)), likely=False):
-            call(builder, "atoll_kernel_end_wait", ir.VoidType(), [])
-        return nothing(context)
-
-    return i64(i64), build
+@builds(p.end_wait, i64(i64))
+def _(context, builder, values):
+    with builder.if_then(builder.icmp_signed("<", values[0], nothing(context)), likely=False):
+        call(builder, "atoll_kernel_end_wait", ir.VoidType(), [])
+    return nothing(context)
 
 
-@emits(now)
-def _():
-    def build(context, builder, values):
-        clock = ir.Constant(ir.IntType(32), 1)  # CLOCK_MONOTONIC
-        time = builder.alloca(ir.ArrayType(I64, 2))
-        call(builder, "clock_gettime", ir.IntType(32), [clock, builder.ptrtoint(time, I64)])
-        seconds, rest = (builder.extract_value(builder.load(time), k) for k in (0, 1))
-        return builder.add(builder.mul(seconds, ir.Constant(I64, 10**9)), rest)
-
-    return i64(), build
+@builds(now, i64())
+def _(context, builder, values):
+    clock = ir.Constant(I32, 1)  # CLOCK_MONOTONIC
+    time = builder.alloca(ir.ArrayType(I64, 2))
+    call(builder, "clock_gettime", I32, [clock, builder.ptrtoint(time, I64)])
+    seconds, rest = (builder.extract_value(builder.load(time), k) for k in (0, 1))
+    return builder.add(builder.mul(seconds, ir.Constant(I64, 10**9)), rest)
 
 
 does(p.trace_now)(lambda: lambda: now())
@@ -434,103 +400,76 @@ does(p.trace_now)(lambda: lambda: now())
 does(p.trace_take)(lambda trace, began: lambda trace, began: i64(0))
 
 
-@emits(p.trace_write)
-def _(*kinds):
-    def build(context, builder, values):
-        small = ir.IntType(32)
-        trace, _, what, began, peer, *words = values
-        what, peer = builder.trunc(what, small), builder.trunc(peer, small)
-        call(builder, "atoll_kernel_trace", ir.VoidType(), [trace, what, began, peer, *words])
-        return nothing(context)
-
-    return i64(*[i64] * 8), build
+@builds(p.trace_write, i64(*[i64] * 8))
+def _(context, builder, values):
+    trace, _, what, began, peer, *words = values
+    what, peer = builder.trunc(what, I32), builder.trunc(peer, I32)
+    call(builder, "atoll_kernel_trace", ir.VoidType(), [trace, what, began, peer, *words])
+    return nothing(context)
 
 
 def calls_library(stub, name: str) -> None:
-    @emits(stub)
-    def _(*kinds):
-        def build(context, builder, values):
-            small = ir.IntType(32)
-            words = [values[0], *(builder.trunc(value, small) for value in values[1:6]), *values[6:]]
-            return builder.sext(call(builder, name, small, words), I64)
-
-        return i64(*[i64] * 11), build
+    @builds(stub, i64(*[i64] * 11))
+    def _(context, builder, values):
+        words = [values[0], *(builder.trunc(value, I32) for value in values[1:6]), *values[6:]]
+        return builder.sext(call(builder, name, I32, words), I64)
 
 
 calls_library(report, "atoll_kernel_check")
 calls_library(go_on_waiting, "atoll_kernel_wait")
 
 
-@does(p.check_job)
-def _(control, operation, subject, peer, tag, address, expected, found, since):
-    def check_job(control, operation, subject, peer, tag, address, expected, found, since):
-        return p.check_within(control, operation, subject, peer, tag, address, expected, found, since, 0)
-
-    return check_job
-
-
-@does(p.check_within)
-def _(control, operation, subject, peer, tag, address, expected, found, since, bound):
-    watch, team = AT["watch"], AT["team"]
-    long, short = types.int64, types.int32
-
-    def check_within(control, operation, subject, peer, tag, address, expected, found, since, bound):
-        time = now()
-        if control == 0:
-            return time
-        begun = time if since == 0 else abs(since)
-        state = go_on_waiting(
-            p.load(long, control + watch), operation, p.load(short, control + team), subject, peer, tag,
-            address, expected, found, time - begun, bound,
-        )  # fmt: skip
-        if state == 1:
-            raise_reason()
-        return -begun if state == 2 else begun
-
-    return check_within
+@compiles(p.check_job)
+def check_job(control, operation, subject, peer, tag, address, expected, found, since):
+    return p.check_within(control, operation, subject, peer, tag, address, expected, found, since, 0)
 
 
 WRONG_PE, WRONG_ADDRESS = AT["subject wrong_pe"], AT["subject wrong_address"]
 CHECKS, WATCH, TEAM = AT["checks"], AT["watch"], AT["team"]
 
 
-@does(p.check_pe)
-def _(control, n_pes, operation, pe):
-    def check_pe(control, n_pes, operation, pe):
-        if (pe < 0 or pe >= n_pes) and control != 0 and p.load(types.int32, control + CHECKS) != 0:
-            watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
-            if report(watch, operation, team, WRONG_PE, pe, 0, 0, n_pes, 0, 0, 0) != 0:
-                raise_reason()
-        return 0
+@compiles(p.check_within)
+def check_within(control, operation, subject, peer, tag, address, expected, found, since, bound):
+    time = now()
+    if control == 0:
+        return time
+    begun = time if since == 0 else abs(since)
+    watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
+    waited = time - begun
+    state = go_on_waiting(watch, operation, team, subject, peer, tag, address, expected, found, waited, bound)
+    if state == 1:
+        raise_reason()
+    return -begun if state == 2 else begun
 
-    return check_pe
+
+@compiles(p.check_pe)
+def check_pe(control, n_pes, operation, pe):
+    if (pe < 0 or pe >= n_pes) and control != 0 and p.load(types.int32, control + CHECKS) != 0:
+        watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
+        if report(watch, operation, team, WRONG_PE, pe, 0, 0, n_pes, 0, 0, 0) != 0:
+            raise_reason()
+    return 0
 
 
-@does(p.check_address)
-def _(control, mine, stride, operation, address):
-    def check_address(control, mine, stride, operation, address):
-        outside = address < mine or address - mine >= stride
-        if outside and control != 0 and p.load(types.int32, control + CHECKS) != 0:
-            watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
-            end = mine + stride
-            if report(watch, operation, team, WRONG_ADDRESS, -1, 0, address, mine, end, 0, 0) != 0:
-                raise_reason()
-        return 0
-
-    return check_address
+@compiles(p.check_address)
+def check_address(control, mine, stride, operation, address):
+    outside = address < mine or address - mine >= stride
+    if outside and control != 0 and p.load(types.int32, control + CHECKS) != 0:
+        watch, team = p.load(i64, control + WATCH), p.load(types.int32, control + TEAM)
+        end = mine + stride
+        if report(watch, operation, team, WRONG_ADDRESS, -1, 0, address, mine, end, 0, 0) != 0:
+            raise_reason()
+    return 0
 
 
 ShapeMismatch = _atoll.ShapeMismatch
 
 
-@does(p.check_room)
-def _(control, nbytes, room):
-    def check_room(control, nbytes, room):
-        if nbytes > room and control != 0 and p.load(types.int32, control + CHECKS) != 0:
-            raise ShapeMismatch("a message is longer than its mailbox's room", nbytes, room)
-        return 0
-
-    return check_room
+@compiles(p.check_room)
+def check_room(control, nbytes, room):
+    if nbytes > room and control != 0 and p.load(types.int32, control + CHECKS) != 0:
+        raise ShapeMismatch("a message is longer than its mailbox's room", nbytes, room)
+    return 0
 
 
 assert ctypes.sizeof(ctypes.c_long) == 8, "clock_gettime's numbers"

@@ -10,7 +10,7 @@ from numba.core import types
 from ..._kernels import ptx, trace_ptx
 from .. import _primitives as p
 from ._cpu import I64, as_bits, as_value, bit_forms, bits_type, loads, nothing, stores, updates
-from ._registration import DEVICE, emit, implement
+from ._registration import DEVICE, build, compile_as, emit, implement
 
 assert DEVICE is not None
 HERE = DEVICE
@@ -26,6 +26,14 @@ def emits(stub):
 
 def does(stub):
     return implement(HERE, stub)
+
+
+def builds(stub, signature):
+    return build(HERE, stub, signature)
+
+
+def compiles(stub):
+    return compile_as(HERE, stub)
 
 
 def compiled(function):
@@ -132,16 +140,13 @@ bit_forms(HERE)
 
 
 def pair_loads(stub, order: str):
-    @emits(stub)
-    def _(address):
-        def build(context, builder, values):
-            pair = ir.LiteralStructType([I64, I64])
-            text = f"ld{order}.v2.u64 {{$0, $1}}, [$2];"
-            found = asm(builder, text, "=l,=l,l", pair, [values[0]])
-            both = [builder.extract_value(found, k) for k in (0, 1)]
-            return context.make_tuple(builder, types.UniTuple(i64, 2), both)
-
-        return types.UniTuple(i64, 2)(i64), build
+    @builds(stub, types.UniTuple(i64, 2)(i64))
+    def _(context, builder, values):
+        pair = ir.LiteralStructType([I64, I64])
+        text = f"ld{order}.v2.u64 {{$0, $1}}, [$2];"
+        found = asm(builder, text, "=l,=l,l", pair, [values[0]])
+        both = [builder.extract_value(found, k) for k in (0, 1)]
+        return context.make_tuple(builder, types.UniTuple(i64, 2), both)
 
 
 pair_loads(p.load_pair, ".relaxed.sys.global")
@@ -219,15 +224,10 @@ def _():
 emits(p.trace_take)(lambda *_: value(trace_ptx.trace_take(), "=&l,l,l", i64, i64, i64))
 
 
-@emits(p.trace_write)
-def _(*kinds):
-    def build(context, builder, values):
-        trace, taken, what, began, peer, *words = values
-        what, peer = builder.trunc(what, I32), builder.trunc(peer, I32)
-        operands = [trace, taken, what, began, peer, *words]
-        apart(
-            builder, "atoll_trace_write", trace_ptx.trace_write(), "l,l,r,l,r,l,l,l", ir.VoidType(), operands
-        )
-        return nothing(context)
-
-    return i64(*[i64] * 8), build
+@builds(p.trace_write, i64(*[i64] * 8))
+def _(context, builder, values):
+    trace, taken, what, began, peer, *words = values
+    what, peer = builder.trunc(what, I32), builder.trunc(peer, I32)
+    operands = [trace, taken, what, began, peer, *words]
+    apart(builder, "atoll_trace_write", trace_ptx.trace_write(), "l,l,r,l,r,l,l,l", ir.VoidType(), operands)
+    return nothing(context)

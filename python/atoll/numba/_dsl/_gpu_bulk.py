@@ -11,7 +11,7 @@ from llvmlite import ir
 from ..._kernels import ptx
 from .. import _primitives as p
 from ._cpu import I64, nothing
-from ._gpu import I32, asm, does, emits, i64
+from ._gpu import I32, asm, builds, compiles, i64
 
 BULK_UNIT, BULK_LEAST = 16, 1024  # same values in atoll/device/bulk.hpp
 
@@ -40,14 +40,11 @@ def has_bulk(builder):
 def with_bulk(stub, text: str, constraints: str, *kinds):
     """Implement `stub` by PTX without a result, on GPUs that have bulk copies."""
 
-    @emits(stub)
-    def _(*_):
-        def build(context, builder, values):
-            with builder.if_then(has_bulk(builder)):
-                asm(builder, text, constraints, ir.VoidType(), list(values))
-            return nothing(context)
-
-        return i64(*kinds), build
+    @builds(stub, i64(*kinds))
+    def _(context, builder, values):
+        with builder.if_then(has_bulk(builder)):
+            asm(builder, text, constraints, ir.VoidType(), list(values))
+        return nothing(context)
 
 
 with_bulk(p.see_shared, "fence.proxy.async.shared::cta;", "")
@@ -60,21 +57,15 @@ def in_shared(address):
     """1 if the address is in the block's shared memory and the GPU has bulk copies."""
 
 
-@emits(in_shared)
-def _(address):
-    def build(context, builder, values):
-        text = "{ .reg .pred p; isspacep.shared p, $1; selp.u64 $0, 1, 0, p; }"
-        return builder.select(
-            has_bulk(builder), asm(builder, text, "=l,l", I64, list(values)), ir.Constant(I64, 0)
-        )
-
-    return i64(i64), build
+@builds(in_shared, i64(i64))
+def _(context, builder, values):
+    text = "{ .reg .pred p; isspacep.shared p, $1; selp.u64 $0, 1, 0, p; }"
+    return builder.select(
+        has_bulk(builder), asm(builder, text, "=l,l", I64, list(values)), ir.Constant(I64, 0)
+    )
 
 
-@does(p.can_bulk)
-def _(to, source, nbytes):
-    def can_bulk(to, source, nbytes):
-        whole = (to | source | nbytes) % BULK_UNIT == 0
-        return nbytes >= BULK_LEAST and whole and in_shared(source) != 0
-
-    return can_bulk
+@compiles(p.can_bulk)
+def can_bulk(to, source, nbytes):
+    whole = (to | source | nbytes) % BULK_UNIT == 0
+    return nbytes >= BULK_LEAST and whole and in_shared(source) != 0

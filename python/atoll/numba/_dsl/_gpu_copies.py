@@ -9,7 +9,7 @@ from numba.core import types
 from ..._kernels import ptx
 from .. import _primitives as p
 from ._cpu import I64, nothing
-from ._gpu import I32, apart, asm, compiled, does, emits, i64, statement, u64
+from ._gpu import I32, apart, asm, builds, compiled, compiles, does, emits, i64, statement, u64
 
 # ---- copies: many loads before their stores, since a link's latency is long
 IN_FLIGHT = ptx.BULK
@@ -63,43 +63,37 @@ def end_of_copy(to, source, nbytes):
         char(to + at, source + at, 0)
 
 
-@does(p.copy)
-def _(to, source, nbytes, scope):
-    def copy(to, source, nbytes, scope):
-        rank, size = p.rank(scope), p.size(scope)
-        either = to | source
-        done = nbytes
-        if either & 15 == 0:
-            done = nbytes & ~15
-            quads(to, source, nbytes >> 4, rank, size)
-        elif either & 7 == 0:
-            done = nbytes & ~7
-            longs(to, source, nbytes >> 3, rank, size)
-        elif either & 3 == 0:
-            done = nbytes & ~3
-            words(to, source, nbytes >> 2, rank, size)
-        elif either & 1 == 0:
-            done = nbytes & ~1
-            shorts(to, source, nbytes >> 1, rank, size)
-        else:
-            chars(to, source, nbytes, rank, size)
-        if done < nbytes and rank == size - 1:
-            end_of_copy(to + done, source + done, nbytes - done)
-        return 0
-
-    return copy
+@compiles(p.copy)
+def copy(to, source, nbytes, scope):
+    rank, size = p.rank(scope), p.size(scope)
+    either = to | source
+    done = nbytes
+    if either & 15 == 0:
+        done = nbytes & ~15
+        quads(to, source, nbytes >> 4, rank, size)
+    elif either & 7 == 0:
+        done = nbytes & ~7
+        longs(to, source, nbytes >> 3, rank, size)
+    elif either & 3 == 0:
+        done = nbytes & ~3
+        words(to, source, nbytes >> 2, rank, size)
+    elif either & 1 == 0:
+        done = nbytes & ~1
+        shorts(to, source, nbytes >> 1, rank, size)
+    else:
+        chars(to, source, nbytes, rank, size)
+    if done < nbytes and rank == size - 1:
+        end_of_copy(to + done, source + done, nbytes - done)
+    return 0
 
 
 # ---- how waits end
 def polls(stub, text: str, count: int):
-    @emits(stub)
-    def _(*_):
-        def build(context, builder, values):
-            words = [values[0], *(builder.trunc(value, I32) for value in values[1:5]), *values[5:]]
-            letters = "=l,l,r,r,r,r" + ",l" * (count - 5)
-            return apart(builder, f"atoll_{stub.__name__}", text, letters, I64, words)
-
-        return i64(*[i64] * count), build
+    @builds(stub, i64(*[i64] * count))
+    def _(context, builder, values):
+        words = [values[0], *(builder.trunc(value, I32) for value in values[1:5]), *values[5:]]
+        letters = "=l,l,r,r,r,r" + ",l" * (count - 5)
+        return apart(builder, f"atoll_{stub.__name__}", text, letters, I64, words)
 
 
 polls(p.check_job, ptx.check_job(), 9)
@@ -109,39 +103,30 @@ polls(p.check_within, ptx.check_job(bound="$10"), 10)
 def refuse_pe(control, n_pes, operation, pe): ...
 
 
-@emits(refuse_pe)
-def _(control, n_pes, operation, pe):
-    def build(context, builder, values):
-        short = [builder.trunc(values[k], I32) for k in (3, 1, 2)]
-        words = [short[0], short[1], values[0], short[2]]
-        apart(builder, "atoll_refuse_pe", ptx.check_pe("$3"), "r,r,l,r", ir.VoidType(), words)
-        return nothing(context)
-
-    return i64(*[i64] * 4), build
+@builds(refuse_pe, i64(*[i64] * 4))
+def _(context, builder, values):
+    short = [builder.trunc(values[k], I32) for k in (3, 1, 2)]
+    words = [short[0], short[1], values[0], short[2]]
+    apart(builder, "atoll_refuse_pe", ptx.check_pe("$3"), "r,r,l,r", ir.VoidType(), words)
+    return nothing(context)
 
 
-@does(p.check_pe)
-def _(control, n_pes, operation, pe):
-    def check_pe(control, n_pes, operation, pe):
-        if pe < 0 or pe >= n_pes:
-            refuse_pe(control, n_pes, operation, max(-1, min(pe, 0x7FFFFFFF)))
-        return 0
-
-    return check_pe
+@compiles(p.check_pe)
+def check_pe(control, n_pes, operation, pe):
+    if pe < 0 or pe >= n_pes:
+        refuse_pe(control, n_pes, operation, max(-1, min(pe, 0x7FFFFFFF)))
+    return 0
 
 
 def refuse_address(control, mine, stride, operation, address): ...
 
 
-@emits(refuse_address)
-def _(*_):
-    def build(context, builder, values):
-        control, mine, stride, operation, address = values
-        words = [address, mine, stride, control, builder.trunc(operation, I32)]
-        apart(builder, "atoll_refuse_address", ptx.check_address("$4"), "l,l,l,l,r", ir.VoidType(), words)
-        return nothing(context)
-
-    return i64(*[i64] * 5), build
+@builds(refuse_address, i64(*[i64] * 5))
+def _(context, builder, values):
+    control, mine, stride, operation, address = values
+    words = [address, mine, stride, control, builder.trunc(operation, I32)]
+    apart(builder, "atoll_refuse_address", ptx.check_address("$4"), "l,l,l,l,r", ir.VoidType(), words)
+    return nothing(context)
 
 
 @does(p.check_address)
@@ -157,27 +142,19 @@ def _(*_):
     return check_address if ptx.CHECKS_ADDRESSES else unchecked
 
 
-@emits(p.load_flagged)
-def _(address, flag):
-    def build(context, builder, values):
-        flag = builder.trunc(values[1], I32)
-        found = asm(
-            builder, ptx.load_flagged(), "=l,=r,l,r", ir.LiteralStructType([I64, I32]), [values[0], flag]
-        )
-        data, here = builder.extract_value(found, 0), builder.zext(builder.extract_value(found, 1), I64)
-        return context.make_tuple(builder, types.UniTuple(i64, 2), [data, here])
-
-    return types.UniTuple(i64, 2)(i64, i64), build
+@builds(p.load_flagged, types.UniTuple(i64, 2)(i64, i64))
+def _(context, builder, values):
+    flag = builder.trunc(values[1], I32)
+    found = asm(builder, ptx.load_flagged(), "=l,=r,l,r", ir.LiteralStructType([I64, I32]), [values[0], flag])
+    data, here = builder.extract_value(found, 0), builder.zext(builder.extract_value(found, 1), I64)
+    return context.make_tuple(builder, types.UniTuple(i64, 2), [data, here])
 
 
-@emits(p.store_flagged)
-def _(address, data, flag):
-    def build(context, builder, values):
-        flag = builder.trunc(values[2], I32)
-        asm(builder, ptx.store_flagged(), "l,l,r", ir.VoidType(), [values[0], values[1], flag])
-        return nothing(context)
-
-    return i64(i64, i64, i64), build
+@builds(p.store_flagged, i64(i64, i64, i64))
+def _(context, builder, values):
+    flag = builder.trunc(values[2], I32)
+    asm(builder, ptx.store_flagged(), "l,l,r", ir.VoidType(), [values[0], values[1], flag])
+    return nothing(context)
 
 
 # Eight bytes of a message. Numba's own arithmetic tests whether they are aligned and complete; only others
@@ -195,37 +172,28 @@ def _(*_):
     )
 
 
-@emits(store_broken)
-def _(*_):
-    def build(context, builder, values):
-        apart(builder, "atoll_store_part", ptx.store_part(), "l,l,l,l", ir.VoidType(), list(values))
-        return nothing(context)
-
-    return i64(i64, i64, i64, i64), build
+@builds(store_broken, i64(i64, i64, i64, i64))
+def _(context, builder, values):
+    apart(builder, "atoll_store_part", ptx.store_part(), "l,l,l,l", ir.VoidType(), list(values))
+    return nothing(context)
 
 
-@does(p.load_part)
-def _(source, nbytes, i):
-    def load_part(source, nbytes, i):
-        at = source + 8 * i
-        if at & 7 == 0 and 8 * i + 8 <= nbytes:
-            return p.load(i64, at)
-        return load_broken(source, nbytes, i)
-
-    return load_part
+@compiles(p.load_part)
+def load_part(source, nbytes, i):
+    at = source + 8 * i
+    if at & 7 == 0 and 8 * i + 8 <= nbytes:
+        return p.load(i64, at)
+    return load_broken(source, nbytes, i)
 
 
-@does(p.store_part)
-def _(to, nbytes, i, data):
-    def store_part(to, nbytes, i, data):
-        at = to + 8 * i
-        if at & 7 == 0 and 8 * i + 8 <= nbytes:
-            p.store(i64, at, data)
-        else:
-            store_broken(to, nbytes, i, data)
-        return 0
-
-    return store_part
+@compiles(p.store_part)
+def store_part(to, nbytes, i, data):
+    at = to + 8 * i
+    if at & 7 == 0 and 8 * i + 8 <= nbytes:
+        p.store(i64, at, data)
+    else:
+        store_broken(to, nbytes, i, data)
+    return 0
 
 
 does(p.load_taken)(lambda address: lambda address: p.load_relaxed(i64, address))

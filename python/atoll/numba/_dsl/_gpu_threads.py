@@ -11,7 +11,7 @@ from ..._kernels.ptx import AT, NO_VALUES
 from .. import _primitives as p
 from .._types import BLOCK, GRID, THREAD, WARP, constant
 from ._cpu import I64
-from ._gpu import compiled, does, emits, i64, returns, statement, u32, value
+from ._gpu import builds, compiled, does, emits, i64, returns, statement, u32, value
 from ._registration import numba_cuda
 
 if numba_cuda is not None:
@@ -126,18 +126,15 @@ def shared_word():
     """The address of a word of the block's shared memory, within that memory; a kernel has one such word."""
 
 
-@emits(shared_word)
-def _():
-    def build(context, builder, values):
-        if not isinstance(builder, ir.IRBuilder):
-            return builder.shared_word("atoll_shared_word")
-        word = builder.module.globals.get("atoll_shared_word")
-        if word is None:
-            word = ir.GlobalVariable(builder.module, I64, "atoll_shared_word", addrspace=3)
-            word.initializer, word.linkage, word.align = ir.Constant(I64, ir.Undefined), "internal", 8
-        return builder.ptrtoint(word, I64)
-
-    return i64(), build
+@builds(shared_word, i64())
+def _(context, builder, values):
+    if not isinstance(builder, ir.IRBuilder):
+        return builder.shared_word("atoll_shared_word")
+    word = builder.module.globals.get("atoll_shared_word")
+    if word is None:
+        word = ir.GlobalVariable(builder.module, I64, "atoll_shared_word", addrspace=3)
+        word.initializer, word.linkage, word.align = ir.Constant(I64, ir.Undefined), "internal", 8
+    return builder.ptrtoint(word, I64)
 
 
 def store_shared(address, value): ...

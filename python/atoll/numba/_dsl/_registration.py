@@ -226,3 +226,23 @@ def emit(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
         return generator
 
     return register
+
+
+def build(target: Target, stub: Callable[..., Any], signature: Any) -> Callable[[F], F]:
+    """Implement `stub`, which has one signature, by the LLVM of the decorated build function."""
+
+    def register(function: F) -> F:
+        emit(target, stub)(lambda *_: (signature, function))  # type: ignore[arg-type]
+        return function
+
+    return register
+
+
+def compile_as(target: Target, stub: Callable[..., Any]) -> Callable[[F], F]:
+    """Implement `stub` on one target by the decorated function, which is compiled for every type."""
+
+    def register(function: F) -> F:
+        implement(target, stub)(lambda *_: function)  # type: ignore[arg-type]
+        return function
+
+    return register

@@ -17,11 +17,12 @@ from ..._kernels import ptx
 from ._patching import patch_once
 
 patch_once()
+_FUNCTIONS = _atoll._kernel_functions()
 _INTS, _WORDS = [ctypes.c_int] * 5, [ctypes.c_uint64] * 5
-_check = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *_INTS, *_WORDS)(_atoll._kernel_check())
+_check = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *_INTS, *_WORDS)(_FUNCTIONS["atoll_kernel_check"])
 _write = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_int, *[ctypes.c_uint64] * 3
-)(_atoll._kernel_trace())
+)(_FUNCTIONS["atoll_kernel_trace"])
 
 
 def _numbers(x):
