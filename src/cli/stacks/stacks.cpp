@@ -75,9 +75,6 @@ NamedFrame named(const std::vector<Object>& objects, std::uint64_t address, Line
     return named_frame(object->path, address - object->base, lines);
 }
 
-/// The frames before the interrupted one: of the handler, and of the kernel's return from it.
-constexpr std::size_t frames_of_handler = 2;
-
 /// Prints frames, one line for neighbours of one file that have no names.
 class FramePrinter {
   public:
@@ -108,7 +105,7 @@ class FramePrinter {
     std::size_t count_ = 0;
 };
 
-/// The stacks that the signal handler wrote, without its own frames.
+/// The stacks that the signal handler wrote.
 PeStacks native_stacks(const StackArea& area, int pid, StackDetail detail) {
     PeStacks stacks;
     stacks.program.emplace_back();
@@ -124,10 +121,10 @@ PeStacks native_stacks(const StackArea& area, int pid, StackDetail detail) {
         if (detail != StackDetail::all && id != pid) continue;
         stacks.text += "  thread " + std::to_string(id) + ":\n";
         FramePrinter printer(stacks.text);
-        for (std::size_t i = frames_of_handler; i < frames; ++i) {
+        for (std::size_t i = 0; i < frames; ++i) {
             const std::uint64_t address = thread.addresses[i].load(std::memory_order_relaxed);
             // All but the first are return addresses; the byte before each belongs to the call instruction.
-            NamedFrame frame = named(objects, i == frames_of_handler ? address : address - 1, lines);
+            NamedFrame frame = named(objects, i == 0 ? address : address - 1, lines);
             printer.print(frame);
             frame.is_program = frame.is_program && !frame.is_of_headers;
             if (id == pid && frame.is_program && stacks.site.empty()) stacks.site = frame.text;

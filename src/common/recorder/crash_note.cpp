@@ -1,5 +1,6 @@
 #include "common/recorder/crash_note.hpp"
 
+#include "common/elf/stack_walk.hpp"
 #include "common/recorder/stack_area.hpp"
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <execinfo.h>
 #include <fcntl.h>
 #include <iterator>
 #include <sys/mman.h>
@@ -27,29 +27,18 @@ std::atomic<int> process{0};  // a forked child is no PE
 struct Addresses {
     std::uintptr_t all[CrashNote::most_frames];
     std::size_t count = 0;
-    void add(std::uintptr_t address) {
-        if (count < CrashNote::most_frames) all[count++] = address;
-    }
 };
 
-/// The crashed instruction, and the caller of a function that does not exist.
-struct Crashed {
-    std::uintptr_t at = 0, caller = 0;
-};
-
-Crashed crashed_at(const siginfo_t& info, const void* context) {
+/// The crashed instruction; 0 where it is unknown.
+std::uintptr_t crashed_at(const void* context) {
     const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
-    const auto at = static_cast<std::uintptr_t>(machine.gregs[REG_RIP]);
-    const auto* const stack = reinterpret_cast<const std::uintptr_t*>(machine.gregs[REG_RSP]);
-    const bool is_no_code = info.si_code > 0 && reinterpret_cast<std::uintptr_t>(info.si_addr) == at;
-    return {at, is_no_code && stack != nullptr ? *stack : 0};
+    return static_cast<std::uintptr_t>(machine.gregs[REG_RIP]);
 #elif defined(__aarch64__)
-    static_cast<void>(info);
-    return {machine.pc, machine.regs[30]};
+    return machine.pc;
 #else
-    static_cast<void>(info);
-    return {};
+    static_cast<void>(machine);
+    return 0;
 #endif
 }
 
@@ -71,20 +60,15 @@ bool is_at_stack(const siginfo_t& info, const void* context) {
 }
 
 Addresses stack_of(const siginfo_t& info, const void* context) {
-    constexpr int most = 48;  // with those of handlers
-    void* frames[most];
-    const int n = ::backtrace(frames, most);
-    const Crashed crashed = crashed_at(info, context);
     Addresses found;
-    const auto address = [&](int i) { return reinterpret_cast<std::uintptr_t>(frames[i]); };
-    int first = 0;
-    while (first < n && address(first) != crashed.at) ++first;
-    if (first == n || crashed.at == 0) {
-        if (crashed.at != 0) found.add(crashed.at);
-        if (crashed.caller != 0) found.add(crashed.caller);
-        first = crashed.caller != 0 ? n : 1;
+    const std::uintptr_t at = crashed_at(context);
+    const bool is_no_code = info.si_code > 0 && reinterpret_cast<std::uintptr_t>(info.si_addr) == at;
+    if (!is_no_code) {
+        found.count = walk_stack(context, found.all, CrashNote::most_frames);
+        return found;
     }
-    for (int i = first; i < n; ++i) found.add(address(i));
+    found.all[0] = at;
+    found.count = 1 + walk_stack_of_caller(context, found.all + 1, CrashNote::most_frames - 1);
     return found;
 }
 

@@ -1,11 +1,12 @@
 #include "common/recorder/stack_area.hpp"
 
+#include "common/elf/stack_walk.hpp"
 #include "common/recorder/guarded_call.hpp"
 
 #include <cerrno>
 #include <csignal>
-#include <execinfo.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 namespace atl::common {
@@ -20,18 +21,21 @@ static_assert(std::atomic<StackArea*>::is_always_lock_free);
 /// Programs rarely use the last real-time signals.
 int stack_signal() { return SIGRTMAX - 3; }
 
-// Inlined: readers skip the two innermost frames, those of a handler and of the kernel's return from it.
-[[gnu::always_inline]] inline void write_stack() {
+void write_stack(const void* context) {
+#if defined(__SANITIZE_THREAD__)  // its runtime calls handlers later, when the context no longer holds
+    ucontext_t here;
+    ::getcontext(&here);
+    context = &here;
+#endif
     if (StackArea* area = offered.load(std::memory_order_acquire)) {
         if (const auto asked = when_asked.load(std::memory_order_acquire)) asked();
         const std::uint32_t index = area->next.fetch_add(1, std::memory_order_acq_rel);
         if (index < StackArea::most_threads) {
             StackArea::Thread& thread = area->threads[index];
-            void* frames[StackArea::most_frames];
-            const int n = ::backtrace(frames, static_cast<int>(StackArea::most_frames));
-            for (int i = 0; i < n; ++i)
-                thread.addresses[i].store(reinterpret_cast<std::uintptr_t>(frames[i]),
-                                          std::memory_order_relaxed);
+            std::uintptr_t frames[StackArea::most_frames];
+            const std::size_t n = walk_stack(context, frames, StackArea::most_frames);
+            for (std::size_t i = 0; i < n; ++i)
+                thread.addresses[i].store(frames[i], std::memory_order_relaxed);
             thread.id.store(static_cast<std::int32_t>(::syscall(SYS_gettid)), std::memory_order_relaxed);
             thread.frames.store(static_cast<std::uint32_t>(n), std::memory_order_release);
         }
@@ -39,25 +43,25 @@ int stack_signal() { return SIGRTMAX - 3; }
     }
 }
 
-void answer(int) {
+void answer(int, siginfo_t*, void* context) {
     const int error = errno;
-    write_stack();
+    write_stack(context);
     errno = error;
 }
 
 std::atomic<void (*)(int)> first_handler{nullptr};
 
-void answer_after_first(int number) {
+void answer_after_first(int number, siginfo_t*, void* context) {
     const int error = errno;
     if (const auto first = first_handler.load(std::memory_order_acquire)) guarded_call(first, number);
-    write_stack();
+    write_stack(context);
     errno = error;
 }
 
-bool install(void (*handler)(int)) {
+bool install(void (*handler)(int, siginfo_t*, void*)) {
     struct sigaction ours {};
-    ours.sa_handler = handler;
-    ours.sa_flags = SA_RESTART;
+    ours.sa_sigaction = handler;
+    ours.sa_flags = SA_RESTART | SA_SIGINFO;
     ::sigemptyset(&ours.sa_mask);
     return ::sigaction(stack_signal(), &ours, nullptr) == 0;
 }
@@ -65,8 +69,6 @@ bool install(void (*handler)(int)) {
 }  // namespace
 
 void offer_stacks(StackArea& area) noexcept {
-    void* frame;
-    ::backtrace(&frame, 1);  // loads the unwinder, which allocates
     static std::atomic<bool> installed{false};
     struct sigaction now {};
     if (::sigaction(stack_signal(), nullptr, &now) != 0) return;
@@ -83,9 +85,7 @@ void offer_stacks(StackArea& area) noexcept {
 void answer_after_current_handler(void (*instead)(int)) noexcept {
     struct sigaction now {};
     if (::sigaction(stack_signal(), nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0) return;
-    if (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN || now.sa_handler == &answer ||
-        now.sa_handler == &answer_after_first)
-        return;
+    if (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN) return;  // ours has SA_SIGINFO
     first_handler.store(instead != nullptr ? instead : now.sa_handler, std::memory_order_release);
     install(&answer_after_first);
 }

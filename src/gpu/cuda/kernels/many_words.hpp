@@ -154,6 +154,7 @@ template <class Lanes> class ManyPolls {
         what.subject = device::Subject::word;
         what.compare = asked_.compare;
         what.values = values;
+        what.word_bytes = static_cast<unsigned char>(bytes());
         what.expected = expected(i);
         what.found = poll(word(i), asked_.type);
         return what;
