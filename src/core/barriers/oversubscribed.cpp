@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <span>
 
@@ -77,6 +78,22 @@ void move_away(ControlBlock& control, int n_pes, CoreLine& mine) {
     if (::sched_setaffinity(0, sizeof one, &one) == 0) ::sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
+/// Copies by atomic stores. Two groups write to the same bytes if their members pass data of different sizes;
+/// that meeting ends by an error.
+void store(unsigned char* to, const void* from, std::size_t bytes) {
+    const auto* const source = static_cast<const unsigned char*>(from);
+    std::uint64_t word = 0;
+    if (bytes % sizeof word != 0) {
+        for (std::size_t i = 0; i < bytes; ++i)
+            std::atomic_ref(to[i]).store(source[i], std::memory_order_relaxed);
+        return;
+    }
+    for (std::size_t i = 0; i < bytes; i += sizeof word) {
+        std::memcpy(&word, source + i, sizeof word);
+        std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to + i)).store(word, std::memory_order_relaxed);
+    }
+}
+
 }  // namespace
 
 bool Meetings::Oversubscribed::meet(Meetings& m, std::uint32_t epoch, Arrival mine,
@@ -135,8 +152,8 @@ void Meetings::Oversubscribed::gather_group(Meetings& m, int group) {
     const Passed passed = m.lines();
     for (int i = 0; i < m.n_pes_; ++i)
         if (m.member(i).core_line.group.load(std::memory_order_relaxed) == group)
-            std::memcpy(m.control_->groups.data + m.packed_bytes_ * static_cast<std::size_t>(i), passed.at(i),
-                        m.packed_bytes_);
+            store(m.control_->groups.data + m.packed_bytes_ * static_cast<std::size_t>(i), passed.at(i),
+                  m.packed_bytes_);
 }
 
 /// Assigns one group to each core (several cores may share one, if there are many). Called by the member for
