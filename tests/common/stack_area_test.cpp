@@ -12,7 +12,7 @@
 // The thread sanitizer's runtime calls handlers later, and holds no lock of malloc.
 #if !defined(__SANITIZE_THREAD__) && defined(__x86_64__)
 
-extern "C" void __register_frame(void*);  // of the unwinder, for code that was compiled at run time
+extern "C" void __register_frame(void*);  // the unwinder has it for code that was compiled at run time
 
 namespace atl::common {
 namespace {

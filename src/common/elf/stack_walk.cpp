@@ -241,7 +241,7 @@ std::size_t walk(Registers frame, std::uintptr_t* addresses, std::size_t most, b
         }
         const std::uintptr_t stack = frame.all[stack_register];
         if (!to_caller(frame, is_exact)) break;
-        // A leaf of AArch64 may have no frame. Elsewhere a stack that does not grow would be walked for ever.
+        // A leaf of AArch64 may have no frame. Elsewhere a stack that does not grow would be walked forever.
         if (frame.all[stack_register] < stack || (!is_exact && frame.all[stack_register] == stack)) break;
         is_exact = false;
     }

@@ -52,7 +52,7 @@ std::uintptr_t TableBytes::encoded(std::uint8_t encoding) {
     if (encoding == omitted) return 0;
     const auto from = (encoding & base_bits) == relative ? reinterpret_cast<std::uintptr_t>(at_) : 0;
     switch (encoding & form_bits) {
-        case 0x0:  // as wide as an address
+        case 0x0:  // the width of an address
         case 0x4:
         case 0xc:
             return from + read<std::uint64_t>();
@@ -93,7 +93,7 @@ const std::uint8_t* index_of(std::uintptr_t address) {
         std::uintptr_t address;
         const std::uint8_t* index = nullptr;
     } search{address};
-    const auto look = [](dl_phdr_info* object, std::size_t, void* argument) {
+    const auto find = [](dl_phdr_info* object, std::size_t, void* argument) {
         auto& wanted = *static_cast<Search*>(argument);
         const std::uint8_t* index = nullptr;
         bool is_here = false;
@@ -106,7 +106,7 @@ const std::uint8_t* index_of(std::uintptr_t address) {
         if (is_here) wanted.index = index;
         return is_here ? 1 : 0;
     };
-    ::dl_iterate_phdr(look, &search);
+    ::dl_iterate_phdr(find, &search);
     return search.index;
 #endif
 }
