@@ -37,6 +37,8 @@ TEST(GuardedCall, ARequestForStacksIsAnsweredBehindAHandlerThatFaults) {
     offer_stacks(area);
     const int asks = area.signal.load();
     ASSERT_NE(asks, 0);
+    struct sigaction ours {};
+    ::sigaction(asks, nullptr, &ours);
     ::signal(asks, [](int) { fault(SIGSEGV); });
     answer_after_current_handler(nullptr);
     calls = 0;
@@ -46,7 +48,7 @@ TEST(GuardedCall, ARequestForStacksIsAnsweredBehindAHandlerThatFaults) {
     EXPECT_EQ(calls, 2);
     EXPECT_GT(area.threads[0].frames.load(), 2u);
     withdraw_stacks(area);
-    ::signal(asks, SIG_DFL);
+    ::sigaction(asks, &ours, nullptr);  // other tests of this process offer stacks, too
 }
 
 #endif
