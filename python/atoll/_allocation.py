@@ -60,6 +60,10 @@ def _kind(dtype: Any, on_device: bool) -> Any:
         try:
             return np.dtype(dtype)
         except TypeError:
+            if isinstance(dtype, (int, np.integer)):
+                raise _atoll.DtypeMismatch(
+                    f"dtype is {dtype}, a number; pass all lengths as one tuple, as in zeros((2, 3))."
+                ) from None
             raise _atoll.DtypeMismatch(
                 f"dtype is {dtype!r}; arrays in host memory take NumPy's dtypes only; for bfloat16 and float8 pass"
                 " device='cuda', or a dtype of ml_dtypes."

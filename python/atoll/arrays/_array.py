@@ -107,6 +107,14 @@ class DistArray(Halos, Copies, Reductions, Operations, Scalars, Outputs, np.lib.
         kind = dtype_from(library.dtype_from(dtype))
         self._make(layout(shape, _current.n_pes(), grid, dist, halo), kind, True, library)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if type(self) is DistArray and not name.startswith("_") and not hasattr(DistArray, name):
+            raise AttributeError(
+                f"'DistArray' has no attribute {name!r} to set. Write elements by a[...] = value, and keep other "
+                "things in a variable of your own."
+            )
+        super().__setattr__(name, value)
+
     @classmethod
     def _of(
         cls, its: Layout, dtype: Any, zero: bool = True, library: _libraries.Library | None = None

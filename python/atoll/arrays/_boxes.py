@@ -359,6 +359,8 @@ class Boxes(Parts):
 
 def _fitted(call: str, given: Array, box: Box, its: _libraries.Library) -> Any:
     """Return values of a library in the shape and order of a box's ranges."""
+    if (more := given.ndim - len(box.visible)) > 0 and all(n == 1 for n in given.shape[:more]):
+        given = given.reshape(given.shape[more:])  # as NumPy does
     try:
         given = its.broadcast(given, box.visible)
     except ValueError:

@@ -53,7 +53,7 @@ def refused(cases: list[tuple[Callable[[], Any], str]]) -> None:
     for function, expected in cases:
         try:
             function()
-        except (TypeError, ValueError, IndexError, UserWarning, atoll.Error) as error:
+        except (TypeError, ValueError, IndexError, AttributeError, UserWarning, atoll.Error) as error:
             if expected not in str(error):
                 raise AssertionError(f"{error!r} does not have {expected!r}") from error
         else:

@@ -27,6 +27,20 @@ def general_way() -> Any:
 
 
 @check
+def values_with_more_axes_of_one(rng: random.Random) -> None:
+    """NumPy drops leading axes of length one of a value; so do we, and no others."""
+    a, whole = arrays.zeros((4, 5)), np.zeros((4, 5))
+    if atoll.my_pe() == 0:
+        for box, shape in ((0, (1, 5)), (slice(1, 3), (1, 1, 2, 5)), ((2, 3), (1, 1))):
+            value = np.arange(float(np.prod(shape))).reshape(shape) + 1
+            a[box] = value
+            whole[box] = value if box != (2, 3) else value[0, 0]
+        refused([(lambda: operator.setitem(a, 0, np.ones((2, 5))), "does not broadcast to the box, (5,)")])
+    atoll.barrier_all()
+    assert np.array_equal(a.to_numpy(), atoll.bcast_object(whole))
+
+
+@check
 def accumulation_loses_nothing(rng: random.Random) -> None:
     a, whole = some_array(rng, rng.choice(["i8", "f8", "f4", "u4", "c16", "c8"]))
     for _ in range(3):
@@ -399,6 +413,7 @@ def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
         (lambda: a.at[1, 9], "index 9 is out of bounds"),
         (lambda: a.at[[1], [2]].get(out=3), "out is 3; expected an array of (1,)"),
         (lambda: a.put(0, np.ones(4)), "does not broadcast to the box, (5,)"),
+        (lambda: setattr(a, "locals", 3), "no attribute 'locals' to set"),
         (lambda: a.get(0, out=np.ones(4)), "out has shape (4,)"),
         (lambda: a.sum(axis=2), "axis 2 is out of bounds"),
         (lambda: a.sum(axis=(0, 0)), "names an axis twice"),

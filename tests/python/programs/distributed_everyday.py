@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+import warnings
 from typing import Any
 
 import atoll
@@ -110,6 +111,17 @@ def quantiles_and_averages(rng: random.Random) -> None:
             small = whole % 3
             with np.errstate(all="ignore"):
                 close(function(a % 3, axis), function(small, axis))
+    holes, with_holes = np.where(a % 4 == 1, np.nan, a), np.where(whole % 4 == 1, np.nan, whole)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy warns of rows of NaN alone
+        for axis in (None, -1, 0, tuple(range(a.ndim))):
+            close(np.nanmedian(holes, axis), np.nanmedian(with_holes, axis))
+            close(np.nanquantile(holes, [0.2, 1], axis), np.nanquantile(with_holes, [0.2, 1], axis))
+            close(
+                np.nanpercentile(holes, 30, axis, keepdims=True),
+                np.nanpercentile(with_holes, 30, axis, keepdims=True),
+            )
+            close(np.nanmedian(a * np.nan, axis), np.nanmedian(whole * np.nan, axis))
     weights = np.arange(whole.shape[0]) + 1.0
     close(np.average(a, 0, weights=weights), np.average(whole, 0, weights=weights))
     close(np.average(a), np.average(whole))

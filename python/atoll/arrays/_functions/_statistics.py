@@ -1,4 +1,4 @@
-"""Statistics and searches: quantiles, averages, sums without NaN, places in a sorted array, members of a set."""
+"""Statistics and searches: averages, sums without NaN, places in a sorted array, members of a set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._layout import is_one
 from .._parts import Parts
 from .._teams import _current
 from . import _moves, _picking, _sorting
-from ._combined import axes_of, count, summed
+from ._combined import summed
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -22,83 +22,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 PANEL = 1 << 21  # elements that a PE reads at a time of an array needed as a whole
 CHUNK = 1 << 18  # elements that are looked up at a time
-
-
-@collective()
-def quantile(a: DistArray, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """Return quantiles along an axis or a tuple of them, by default of all elements, by linear interpolation. Collective.
-
-    The result is a number or a NumPy array, the same on every PE. The array is sorted, as a copy of float64 or its own kind.
-    """
-    if isinstance(axis, tuple):
-        return _over_several(a, q, axis, keepdims)
-    if a.dtype.kind not in "iuf":
-        cure = "; take a.astype(float)" if a.dtype.kind == "b" else ""
-        raise TypeError(f"quantile: elements of {a.dtype}; expected real numbers{cure}.")
-    wanted = np.asarray(q, np.float64)
-    if wanted.size and not (wanted.min() >= 0 and wanted.max() <= 1):
-        raise ValueError("quantile: q must be from 0 to 1.")
-    ordered = _sorting.sort(a.astype(np.float64) if a.dtype.kind in "iu" else a, axis)
-    number = 0 if axis is None else a._layout.axis_number(axis)
-    length = ordered.shape[number]
-    if not length:
-        raise ValueError("quantile: the axis has no elements.")
-
-    def row(index: int) -> Array:
-        return np.array(ordered[(*(slice(None),) * number, index)])
-
-    last, found = row(length - 1), []
-    for each in wanted.reshape(-1):
-        at = each * (length - 1)
-        low, high = row(int(np.floor(at))), row(int(np.ceil(at)))
-        part = at - np.floor(at)
-        value = low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
-        value = np.where(low == high, low, value)  # also right for two infinities
-        found.append(np.where(np.isnan(last), last, value))  # NaN are sorted last
-    _current.barrier()
-    shape = found[0].shape if found else last.shape
-    if keepdims:
-        shape = (1,) * a.ndim if axis is None else (*shape[:number], 1, *shape[number:])
-    dtype = (
-        ordered.dtype
-        if isinstance(q, (int, float, np.integer))
-        else np.result_type(ordered.dtype, wanted.dtype)
-    )
-    return np.array(found, dtype).reshape(wanted.shape + shape)[()]
-
-
-def _over_several(a: DistArray, q: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
-    """Return quantiles along several axes, which become one."""
-    axes = axes_of(a, axis)
-    kept = [number for number in range(a.ndim) if number not in axes]
-    if kept:
-        lengths = [a.shape[number] for number in kept]
-        flat = _moves.reshape(_moves.transpose(a, [*kept, *axes]), [*lengths, count(a, axis)])
-        found = quantile(flat, q, -1)
-    else:
-        found = quantile(a, q)
-    shape = tuple(1 if number in axes else n for number, n in enumerate(a.shape))
-    return np.reshape(found, np.shape(q) + shape) if keepdims else found
-
-
-def percentile(a: DistArray, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """Return quantiles, of which `q` is from 0 to 100. Collective."""
-    wanted = np.asarray(q, np.float64)
-    if wanted.size and not (wanted.min() >= 0 and wanted.max() <= 100):
-        raise ValueError("percentile: q must be from 0 to 100.")
-    return quantile(
-        a,
-        q / 100 if isinstance(q, (int, float, np.integer)) else np.asarray(q, np.float64) / 100,
-        axis,
-        keepdims=keepdims,
-    )
-
-
-def median(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """Return medians along an axis or several, by default that of all elements; NaN of no elements. Collective."""
-    if not count(a, axis):
-        return a.mean(axis, keepdims=keepdims)
-    return quantile(a.astype(np.float64) if a.dtype == np.bool_ else a, 0.5, axis, keepdims=keepdims)
 
 
 def average(a: DistArray, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:

@@ -21,6 +21,7 @@ from . import (
     _moves,
     _picking,
     _products,
+    _quantiles,
     _scans,
     _sorting,
     _statistics,
@@ -193,9 +194,10 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
         _picking,
         "take take_along_axis repeat tile pad expand_dims squeeze moveaxis stack vstack hstack unstack broadcast_to diff",
     ),
+    **_named_alike(_quantiles, "quantile percentile median nanquantile nanpercentile nanmedian"),
     **_named_alike(
         _statistics,
-        "quantile percentile median average outer isin searchsorted argwhere nansum nanprod nanmean nanmin nanmax",
+        "average outer isin searchsorted argwhere nansum nanprod nanmean nanmin nanmax",
     ),
 }
 
