@@ -26,6 +26,8 @@ TEST_P(DistArrays, HalosHoldTheNeighboursElements) {
         compare_halo(job.world(), {Border::fixed, Border::fixed}, {1, 1});
         compare_halo(job.world(), {Border::periodic, Border::periodic}, {Halo(2, 1), Halo(1, 3)});
         compare_halo(job.world(), {Border::periodic, Border::reflect}, {Halo(0, 2), Halo(2, 2)});
+        compare_halo(job.world(), {Border::symmetric, Border::edge}, {Halo(2, 1), Halo(1, 3)});
+        compare_halo(job.world(), {Border::edge, Border::symmetric}, {Halo(3, 0), Halo(2, 2)});
     });
 }
 

@@ -4,6 +4,7 @@
 #include "atoll/dist_array.hpp"
 #include "support/setups.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace atl::testing {
@@ -74,6 +75,9 @@ inline std::ptrdiff_t index_seen(std::ptrdiff_t index, std::ptrdiff_t length, Bo
     if (border == Border::periodic) return (index + length) % length;
     if (border == Border::reflect)
         return index < 0 ? -index : index >= length ? 2 * length - 2 - index : index;
+    if (border == Border::symmetric)
+        return index < 0 ? -index - 1 : index >= length ? 2 * length - 1 - index : index;
+    if (border == Border::edge) return std::clamp<std::ptrdiff_t>(index, 0, length - 1);
     return index;
 }
 

@@ -8,9 +8,11 @@ namespace atl {
 
 /// The contents of a halo beyond the ends of an axis.
 enum class Border : unsigned char {
-    fixed,     ///< stays as it was
-    periodic,  ///< the elements of the other end
-    reflect,   ///< the elements mirrored at the first one, which is not repeated
+    fixed,      ///< stays as it was
+    periodic,   ///< the elements of the other end
+    reflect,    ///< the elements mirrored at the first one, which is not repeated
+    symmetric,  ///< the elements mirrored, with the first one repeated
+    edge,       ///< the first element, for the whole width
 };
 
 namespace detail {
@@ -42,6 +44,16 @@ void move_box(const Context& context, const View<T, N>& there, const View<Local,
                  static_cast<std::size_t>(there.extent(last - 1)));
         });
     }
+}
+
+constexpr bool is_copied(Border border) {
+    return border == Border::reflect || border == Border::symmetric || border == Border::edge;
+}
+
+/// The row that is copied beyond an end, at a distance from the last row inside. Rows count inwards, from 0
+/// at the end.
+constexpr std::ptrdiff_t copied_row(Border border, std::ptrdiff_t distance) {
+    return border == Border::reflect ? distance : border == Border::symmetric ? distance - 1 : 0;
 }
 
 constexpr std::size_t power(std::size_t base, std::size_t exponent) {
@@ -77,7 +89,7 @@ template <std::size_t N> class HaloExchange {
             context.signal_add(&arrived_[to.there], 1, to.pe);
         }
     }
-    /// Waits for the neighbours' rims, then mirrors where a border reflects.
+    /// Waits for the neighbours' rims, then copies where a border does so.
     template <class T>
     void finish(const Context& context, const Layout<N>& layout, int me, const View<T, N>& block) {
         if (!is_started_) refuse(ErrorCode::invalid_argument, "finish_halo without start_halo");
@@ -85,7 +97,7 @@ template <std::size_t N> class HaloExchange {
         for (const Neighbour& to : neighbours_)
             context.signal_wait_until(&arrived_[to.here], Compare::ge, count_);
         for (std::size_t axis = 0; axis < N; ++axis)
-            if (borders_[axis] == Border::reflect) mirror(layout, me, block.box(layout.padded(me)), axis);
+            if (is_copied(borders_[axis])) copy_beyond(layout, me, block.box(layout.padded(me)), axis);
     }
 
   private:
@@ -101,11 +113,11 @@ template <std::size_t N> class HaloExchange {
             const Axis& along = layout.axis(axis);
             const std::ptrdiff_t width = std::max(layout.halo(axis).before, layout.halo(axis).after);
             const std::ptrdiff_t ends = std::min(along.extent(0), along.extent(along.parts() - 1));
-            if (borders[axis] == Border::reflect && width >= ends)
+            if (is_copied(borders[axis]) && width > 0 && copied_row(borders[axis], width) >= ends)
                 refuse(ErrorCode::invalid_argument,
-                       "axis " + std::to_string(axis) + ": Border::reflect mirrors " + std::to_string(width) +
-                           " elements beside the first one, and a part at an end has " +
-                           std::to_string(ends) +
+                       "axis " + std::to_string(axis) + ": the border takes rows from " +
+                           std::to_string(copied_row(borders[axis], width) + 1) +
+                           " elements at an end, and a part there has " + std::to_string(ends) +
                            " in all; use fewer PEs along this axis, or a narrower halo");
         }
         borders_ = borders;
@@ -143,9 +155,9 @@ template <std::size_t N> class HaloExchange {
             neighbours_.push_back(found);
         }
     }
-    /// Mirrors the rows of an axis at its first and its last index, on the PEs that have these.
+    /// Copies rows of an axis beyond its first and its last index, on the PEs that have these.
     template <class T>
-    static void mirror(const Layout<N>& layout, int me, const View<T, N>& padded, std::size_t axis) {
+    void copy_beyond(const Layout<N>& layout, int me, const View<T, N>& padded, std::size_t axis) const {
         const auto [before, after] = layout.halo(axis);
         const std::ptrdiff_t part = layout.coordinates(me)[axis], end = padded.extent(axis) - after;
         const auto copy = [&](std::ptrdiff_t to, std::ptrdiff_t from) {
@@ -156,10 +168,11 @@ template <std::size_t N> class HaloExchange {
             const View<T, N> source = padded.box(rows);
             target.for_each_index([&](const Index<N>& at) { target[at] = source[at]; });
         };
+        const Border border = borders_[axis];
         if (part == 0)
-            for (std::ptrdiff_t i = 1; i <= before; ++i) copy(before - i, before + i);
+            for (std::ptrdiff_t i = 1; i <= before; ++i) copy(before - i, before + copied_row(border, i));
         if (part == layout.axis(axis).parts() - 1)
-            for (std::ptrdiff_t i = 0; i < after; ++i) copy(end + i, end - 2 - i);
+            for (std::ptrdiff_t i = 1; i <= after; ++i) copy(end - 1 + i, end - 1 - copied_row(border, i));
     }
 
     std::uint64_t *ready_, *arrived_;

@@ -196,7 +196,7 @@ PeError)");
 Parameters
 ----------
 pe
-    A number in this team.
+    A number in this team. For others the result is -1, as in OpenSHMEM.
 other
     Any team of the job, of which this PE is a member.
 
@@ -207,6 +207,7 @@ int
 Raises
 ------
 PeError
+    pe is not a whole number of 32 bits.
 InvalidArgument
     other is not a team, or this PE is not a member of it.)");
     team.def("split_strided", &split_strided, nb::arg("start"), nb::arg("stride"), nb::arg("size"),
