@@ -360,7 +360,7 @@ class Boxes(Parts):
 def _fitted(call: str, given: Array, box: Box, its: _libraries.Library) -> Any:
     """Return values of a library in the shape and order of a box's ranges."""
     if (more := given.ndim - len(box.visible)) > 0 and all(n == 1 for n in given.shape[:more]):
-        given = given.reshape(given.shape[more:])  # as NumPy does
+        given = given.reshape(given.shape[more:])  # NumPy drops them, too
     try:
         given = its.broadcast(given, box.visible)
     except ValueError:

@@ -40,7 +40,7 @@ def _sorted(a: DistArray, axis: Any) -> tuple[DistArray, int]:
 
 def _between(low: Array, high: Array, part: Any) -> Array:
     """Interpolate linearly, exactly at both ends."""
-    with np.errstate(invalid="ignore"):  # of infinities
+    with np.errstate(invalid="ignore"):  # infinities may differ by NaN
         value = np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part))
     return np.where(low == high, low, value)  # also right for two infinities
 
