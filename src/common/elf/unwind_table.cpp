@@ -82,13 +82,14 @@ TableBytes TableBytes::take(std::uint64_t bytes) {
 
 namespace {
 
-/// The index of an object's table, sorted by address: the segment PT_GNU_EH_FRAME.
-const std::uint8_t* index_of(std::uintptr_t address) {
-#if defined(DLFO_STRUCT_HAS_EH_DBASE)  // glibc 2.35 and later: no lock
-    dl_find_object found{};
-    if (::_dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return nullptr;
-    return static_cast<const std::uint8_t*>(found.dlfo_eh_frame);
-#else
+#if defined(DLFO_STRUCT_HAS_EH_DBASE)
+/// glibc has it from 2.35 on, and wheels are for older systems, too. Looked up before any signal.
+const auto find_object =
+    reinterpret_cast<int (*)(void*, dl_find_object*)>(::dlsym(RTLD_DEFAULT, "_dl_find_object"));
+#endif
+
+/// Finds an object under a lock that the same thread may take again.
+const std::uint8_t* index_by_iteration(std::uintptr_t address) {
     struct Search {
         std::uintptr_t address;
         const std::uint8_t* index = nullptr;
@@ -108,7 +109,18 @@ const std::uint8_t* index_of(std::uintptr_t address) {
     };
     ::dl_iterate_phdr(find, &search);
     return search.index;
+}
+
+/// The index of an object's table, sorted by address: the segment PT_GNU_EH_FRAME. Null: none.
+const std::uint8_t* index_of(std::uintptr_t address) {
+#if defined(DLFO_STRUCT_HAS_EH_DBASE)
+    if (find_object != nullptr) {
+        dl_find_object found{};
+        const bool is_known = find_object(reinterpret_cast<void*>(address), &found) == 0;
+        return is_known ? static_cast<const std::uint8_t*>(found.dlfo_eh_frame) : nullptr;
+    }
 #endif
+    return index_by_iteration(address);
 }
 
 /// The entry of the last function that begins at or before the address; null: none.
