@@ -276,7 +276,7 @@ class Team:
         Parameters
         ----------
         pe
-            A number in this team.
+            A number in this team. For others the result is -1, as in OpenSHMEM.
         other
             Any team of the job, of which this PE is a member.
 
@@ -287,6 +287,7 @@ class Team:
         Raises
         ------
         PeError
+            pe is not a whole number of 32 bits.
         InvalidArgument
             other is not a team, or this PE is not a member of it.
         """

@@ -28,4 +28,17 @@ void take_gil(PyThreadState* state) noexcept {
 #endif
 }
 
+PyGILState_STATE ensure_gil() noexcept {
+    if (!Py_IsInitialized()) park();
+#ifdef __GLIBCXX__
+    try {
+        return PyGILState_Ensure();
+    } catch (const abi::__forced_unwind&) {
+        park();
+    }
+#else
+    return PyGILState_Ensure();
+#endif
+}
+
 }  // namespace atl::python

@@ -17,6 +17,21 @@ inline constexpr std::size_t release_gil_bytes = 256 * 1024;
 /// from 3.14 on.
 void take_gil(PyThreadState* state) noexcept;
 
+/// PyGILState_Ensure for any thread at any time, likewise.
+PyGILState_STATE ensure_gil() noexcept;
+
+/// Has the GIL for the life of the object, in threads with or without it.
+class EnsureGil {
+  public:
+    EnsureGil() noexcept : state_(ensure_gil()) {}
+    ~EnsureGil() { PyGILState_Release(state_); }
+    EnsureGil(const EnsureGil&) = delete;
+    EnsureGil& operator=(const EnsureGil&) = delete;
+
+  private:
+    PyGILState_STATE state_;
+};
+
 /// Releases the GIL for the life of the object, if `release`.
 class ReleaseGil {
   public:

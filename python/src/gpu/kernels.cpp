@@ -6,6 +6,7 @@
 #include "gpu/gpu_sharing.hpp"
 
 #include "calls/errors.hpp"
+#include "calls/gil.hpp"
 #include "calls/registry.hpp"
 #include "gpu/kernel_trace.hpp"
 #include "gpu/stream_cache.hpp"
@@ -24,9 +25,8 @@ thread_local std::exception_ptr ended;
 /// Runs signal handlers (Ctrl-C), for kernels with or without the GIL.
 void answer_signals() {
     if (!Py_IsInitialized()) return;
-    const PyGILState_STATE state = PyGILState_Ensure();
+    const EnsureGil held;
     if (PyErr_CheckSignals() != 0) ended = std::make_exception_ptr(nb::python_error());
-    PyGILState_Release(state);
 }
 
 device::Report report_of(int operation, int team, unsigned subject, int peer, int tag,
@@ -76,7 +76,7 @@ class Asleep {
     void pause() { wait_ = watch_.pause(watch_, waiting_, std::exchange(wait_, nullptr)); }
 
   private:
-    const nb::gil_scoped_acquire held_;
+    const EnsureGil held_;
     const device::Watch& watch_;
     const device::Report waiting_;
     void* wait_ = nullptr;
@@ -88,7 +88,7 @@ thread_local std::unique_ptr<Asleep> asleep;
 /// Returns the reason. An exception of a handler of signals is this thread's error of Python.
 std::exception_ptr reason_to_end() {
     std::exception_ptr reason = std::current_exception();
-    const nb::gil_scoped_acquire held;
+    const EnsureGil held;
     return PyErr_Occurred() != nullptr ? std::make_exception_ptr(nb::python_error()) : reason;
 }
 
@@ -240,7 +240,7 @@ void raise_ended() {
 
 /// Sets this thread's error of Python to what ended its kernel, which then returns.
 extern "C" void set_error() noexcept {
-    const nb::gil_scoped_acquire held;
+    const EnsureGil held;
     try {
         raise_ended();
     } catch (nb::python_error& error) {

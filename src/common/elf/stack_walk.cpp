@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 #include <iterator>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -14,16 +15,26 @@ namespace atl::common {
 
 namespace {
 
-/// Reads a word that may lie in no mapped memory. Where the kernel refuses such reads, a bad address faults.
+/// True if the kernel can read the word. It reads a signal mask before it refuses what to do with it.
+bool is_readable(std::uintptr_t address) {
+    constexpr int nothing = -1;
+    constexpr std::size_t bytes = 8;
+    return ::syscall(SYS_rt_sigprocmask, nothing, address & ~(bytes - 1), nullptr, bytes) == 0 ||
+           errno != EFAULT;
+}
+
+/// Reads a word that may lie in no mapped memory. Some kernels and sandboxes refuse the first way.
 bool read_word(std::uintptr_t address, std::uintptr_t& word) {
-    iovec to{&word, sizeof word}, from{reinterpret_cast<void*>(address), sizeof word};
     const int saved = errno;
+    iovec to{&word, sizeof word}, from{reinterpret_cast<void*>(address), sizeof word};
     const ssize_t n = ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0);
-    const bool is_refused = n < 0 && errno != EFAULT;
+    bool is_read = n == static_cast<ssize_t>(sizeof word);
+    if (n < 0 && errno != EFAULT && is_readable(address) && is_readable(address + sizeof word - 1)) {
+        std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
+        is_read = true;
+    }
     errno = saved;
-    if (!is_refused) return n == static_cast<ssize_t>(sizeof word);
-    std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
-    return true;
+    return is_read;
 }
 
 /// Values of the registers in one frame of the stack.
@@ -139,12 +150,12 @@ class Expression {
     }
 
     void push_register(std::size_t number, std::int64_t offset) {
-        if (number < unwind_registers && number != return_register)
-            push(frame_.all[number] + static_cast<std::uintptr_t>(offset));
-        else if (number == return_register)  // on x86-64 the instruction itself, as in tables of the PLT
-            push(frame_.at + static_cast<std::uintptr_t>(offset));
-        else
-            ok_ = false;
+        ok_ = ok_ && number < unwind_registers;
+        std::uintptr_t value = ok_ ? frame_.all[number] : 0;
+#if defined(__x86_64__)
+        if (number == return_register) value = frame_.at;  // tables of the PLT use it
+#endif
+        push(value + static_cast<std::uintptr_t>(offset));
     }
 
     const Registers& frame_;
@@ -199,15 +210,15 @@ bool to_caller(Registers& frame, bool is_exact) {
     if (row.registers[stack_register].kind == UnwindRule::Kind::same) caller.all[stack_register] = base;
     caller.at = caller.all[return_register];
 #if defined(__aarch64__)
-    constexpr std::uintptr_t address_bits = (std::uintptr_t{1} << 48) - 1;
-    if (row.is_signed_return) caller.at &= address_bits;
+    caller.at &= (std::uintptr_t{1} << 48) - 1;  // above there may be an authentication code
 #endif
     frame = caller;
     return true;
 }
 
-/// At the return from a handler the interrupted registers lie on the stack.
-bool to_interrupted(Registers& frame) {
+/// At the return from a handler the interrupted registers lie on the stack. Not inlined: its frame is large
+/// on AArch64, and stacks of handlers may be small.
+[[gnu::noinline]] bool to_interrupted(Registers& frame) {
 #if defined(__x86_64__)
     constexpr std::uint8_t returns[] = {0x48, 0xc7, 0xc0, 0x0f, 0,
                                         0,    0,    0x0f, 0x05};  // mov $15, %rax; syscall

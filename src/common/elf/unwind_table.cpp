@@ -82,11 +82,17 @@ TableBytes TableBytes::take(std::uint64_t bytes) {
 
 namespace {
 
-#if defined(DLFO_STRUCT_HAS_EH_DBASE)
+/// struct dl_find_object of glibc, of which older headers know nothing.
+struct FoundObject {
+    std::uint64_t flags;
+    void *begin, *end;
+    void* map;
+    const void* index;
+    std::uint64_t reserved[16];
+};
 /// glibc has it from 2.35 on, and wheels are for older systems, too. Looked up before any signal.
 const auto find_object =
-    reinterpret_cast<int (*)(void*, dl_find_object*)>(::dlsym(RTLD_DEFAULT, "_dl_find_object"));
-#endif
+    reinterpret_cast<int (*)(void*, FoundObject*)>(::dlsym(RTLD_DEFAULT, "_dl_find_object"));
 
 /// Finds an object under a lock that the same thread may take again.
 const std::uint8_t* index_by_iteration(std::uintptr_t address) {
@@ -113,14 +119,10 @@ const std::uint8_t* index_by_iteration(std::uintptr_t address) {
 
 /// The index of an object's table, sorted by address: the segment PT_GNU_EH_FRAME. Null: none.
 const std::uint8_t* index_of(std::uintptr_t address) {
-#if defined(DLFO_STRUCT_HAS_EH_DBASE)
-    if (find_object != nullptr) {
-        dl_find_object found{};
-        const bool is_known = find_object(reinterpret_cast<void*>(address), &found) == 0;
-        return is_known ? static_cast<const std::uint8_t*>(found.dlfo_eh_frame) : nullptr;
-    }
-#endif
-    return index_by_iteration(address);
+    if (find_object == nullptr) return index_by_iteration(address);
+    FoundObject found{};
+    const bool is_known = find_object(reinterpret_cast<void*>(address), &found) == 0;
+    return is_known ? static_cast<const std::uint8_t*>(found.index) : nullptr;
 }
 
 /// The entry of the last function that begins at or before the address; null: none.
@@ -183,6 +185,7 @@ bool read_common(const std::uint8_t* entry, Common& common) {
     const std::uint64_t returns = version == 1 ? bytes.read<std::uint8_t>() : bytes.uleb();
     if (returns != return_register) return false;
     common.has_augmentation = augmentation[0] == 'z';
+    bool is_short = false;
     if (common.has_augmentation) {
         TableBytes data = bytes.take(bytes.uleb());
         for (const char* letter = augmentation + 1; *letter != '\0'; ++letter) {
@@ -190,9 +193,10 @@ bool read_common(const std::uint8_t* entry, Common& common) {
             if (*letter == 'L') data.read<std::uint8_t>();
             if (*letter == 'P') data.encoded(data.read<std::uint8_t>());
         }
+        is_short = data.is_short();
     }
     common.instructions = bytes;
-    return !bytes.is_short();
+    return !bytes.is_short() && !is_short;
 }
 
 /// Carries out the instructions of a table up to an address.
@@ -295,6 +299,7 @@ class RowProgram {
                 return true;
             case 0x0d:
                 row.frame_register = in.uleb();
+                row.frame_expression = {};
                 return true;
             case 0x0e:
                 row.frame_offset = static_cast<std::int64_t>(in.uleb());
@@ -305,8 +310,8 @@ class RowProgram {
             case 0x0f:
                 row.frame_expression = in.take(in.uleb());
                 return true;
-            case 0x2d:  // AArch64: the return address is signed from here on, or no longer
-                row.is_signed_return = !row.is_signed_return;
+            case 0x2c:
+            case 0x2d:  // AArch64: the return address is signed from here on, or no longer; see to_caller
                 return true;
             case 0x2e:  // size of arguments on the stack
                 in.uleb();

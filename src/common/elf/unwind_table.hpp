@@ -59,7 +59,6 @@ struct UnwindRow {
     std::uint64_t frame_register = stack_register;
     std::int64_t frame_offset = 0;
     TableBytes frame_expression{};
-    bool is_signed_return = false;  ///< the return address has an authentication code (AArch64)
 };
 
 /// Finds the rules at an address of code. False: none are known, as for code that was compiled at run time.

@@ -62,7 +62,9 @@ bool is_at_stack(const siginfo_t& info, const void* context) {
 Addresses stack_of(const siginfo_t& info, const void* context) {
     Addresses found;
     const std::uintptr_t at = crashed_at(context);
-    const bool is_no_code = info.si_code > 0 && reinterpret_cast<std::uintptr_t>(info.si_addr) == at;
+    const bool is_access = info.si_signo == SIGSEGV || info.si_signo == SIGBUS;
+    const bool is_no_code =
+        is_access && info.si_code > 0 && reinterpret_cast<std::uintptr_t>(info.si_addr) == at;
     if (!is_no_code) {
         found.count = walk_stack(context, found.all, CrashNote::most_frames);
         return found;
