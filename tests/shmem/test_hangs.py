@@ -87,6 +87,7 @@ FAULTS = {
         ),
         "thrown": (3, r"PE 1 was killed by SIGABRT \(abort.*\) in .*is_less.* at <line:thrown>, "),
         "crash": (3, r"PE 1 was killed by SIGSEGV \(.*\) in .*compare.* at <line:crash>, "),
+        "divided": (2, r"PE 1 was killed by SIGFPE \(.*\) in .*quotient.* at <line:divided>, "),
         "deep": (
             3,
             r"PE 1 was killed by SIGSEGV \(.*\) in .*depth.* at hangs.cpp:\d+, .*; its stack was full, as ",

@@ -109,6 +109,16 @@ void crash(atoll::Job&) {
     std::qsort(values.data(), values.size(), sizeof(int), compare);
 }
 
+/// Divides by 0 beside a local array, where a return address would lie without it.
+int quotient(int divisor) {
+    volatile int room[64] = {divisor, 7};
+    return room[1] / room[0];  // LINE divided
+}
+
+void divided(atoll::Job&) {
+    if (quotient(1 - me) < 0) throw std::out_of_range("no such quotient");
+}
+
 // NOLINTNEXTLINE(misc-no-recursion)
 int depth(int level) {
     volatile int room[1024] = {level};
@@ -138,6 +148,7 @@ int main(int argc, char** argv) {
     if (fault == "thrown") thrown(job);
     if (fault == "crash") crash(job);
     if (fault == "deep") deep(job);
+    if (fault == "divided") divided(job);
     if (fault != "early") atoll::barrier_all();
     atoll::finalize();
     return 0;
