@@ -60,14 +60,10 @@ def _kind(dtype: Any, on_device: bool) -> Any:
         try:
             return np.dtype(dtype)
         except TypeError:
-            if isinstance(dtype, (int, np.integer)):
-                raise _atoll.DtypeMismatch(
-                    f"dtype is {dtype}, a number; pass all lengths as one tuple, as in zeros((2, 3))."
-                ) from None
-            raise _atoll.DtypeMismatch(
-                f"dtype is {dtype!r}; arrays in host memory take NumPy's dtypes only; for bfloat16 and float8 pass"
-                " device='cuda', or a dtype of ml_dtypes."
-            ) from None
+            cure = "arrays in host memory take NumPy's; for bfloat16 and float8 pass device='cuda', or one of ml_dtypes."
+            if isinstance(dtype, int):
+                cure = "pass all lengths as one tuple, as in zeros((2, 3))."
+            raise _atoll.DtypeMismatch(f"dtype is {dtype!r}; {cure}") from None
     from . import _device
 
     return _device.numpy_dtype(dtype)
