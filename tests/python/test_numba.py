@@ -495,6 +495,34 @@ def test_a_pe_that_ends_ends_the_wait_of_another(job: Job, status: int) -> None:
         ), done.stderr
 
 
+def test_a_kernel_that_catches_the_end_of_its_wait_ends_by_it(job: Job) -> None:
+    done = job(
+        """
+        import atoll.numba as dev
+        atoll.init()
+        @dev.kernel
+        def late(team, flag):
+            try:
+                dev.wait_until(team, flag, dev.NE, 0)
+            except Exception:
+                flag[0] = 5
+        flag = atoll.zeros(1, np.int64)
+        try:
+            dev.launch(late, 1, 1)(atoll.WORLD, flag)
+        except atoll.Timeout as error:
+            print(error)
+        atoll.barrier_all()
+        print(flag[0])
+        """,
+        1,
+        ATOLL_WAIT_TIMEOUT="0.1",
+    )
+    assert (
+        "late: Timed out after 0.1 s in wait_until on the int64 array" in done.stdout
+        and "\n5\n" in done.stdout
+    )
+
+
 def test_the_guides_program(quick_kept_job: Job) -> None:
     page = (ROOT / "docs/kernels.md").read_text()
     program = re.search(r"```python\n# ring.py[^\n]*\n(.*?)```", page, re.S)

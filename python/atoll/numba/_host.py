@@ -157,8 +157,10 @@ def _launch_on_host(kernel: Kernel, arguments: list[Any]) -> None:
         raise _atoll.ShapeMismatch(
             f"{kernel.__name__}: {words}: {nbytes} bytes, where dev.mailbox(room) made room for {room}"
         ) from None
-    except _atoll.Error as error:
-        raise type(error)(f"{kernel.__name__}: {error}") from None
+    except (_atoll.Error, SystemError) as error:
+        # After the kernel's own `except` the error is still set, so Python raises SystemError from it.
+        found = error if isinstance(error, _atoll.Error) else error.__cause__ or error
+        raise type(found)(f"{kernel.__name__}: {found}") from None
 
 
 OF_GPUS = {

@@ -174,10 +174,8 @@ def bit_forms(target: Target) -> None:
 
     @emit(target, p.quotient)
     def _(a, b):
-        short = I32
-
         def build(context, builder, values):
-            return builder.zext(builder.udiv(*(builder.trunc(value, short) for value in values)), I64)
+            return builder.zext(builder.udiv(*(builder.trunc(value, I32) for value in values)), I64)
 
         return i64(i64, i64), build
 
