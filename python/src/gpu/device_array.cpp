@@ -1,5 +1,6 @@
 // atoll.DeviceArray: symmetric memory of a GPU, usable without an array library and exported to all of them.
 #include "arrays/dlpack.hpp"
+#include "calls/gil.hpp"
 #include "gpu/device.hpp"
 
 #include <memory>
@@ -163,9 +164,8 @@ template <class Managed> struct Exported {
     static void release(Managed* managed) {
         auto* exported = static_cast<Exported*>(managed->context);
         if (Py_IsInitialized()) {  // otherwise the process ends, and the memory with it
-            const PyGILState_STATE state = PyGILState_Ensure();
+            const EnsureGil held;
             Py_DECREF(exported->owner);
-            PyGILState_Release(state);
         }
         delete exported;
     }

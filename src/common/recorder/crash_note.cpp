@@ -29,19 +29,6 @@ struct Addresses {
     std::size_t count = 0;
 };
 
-/// The crashed instruction; 0 where it is unknown.
-std::uintptr_t crashed_at(const void* context) {
-    const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
-#if defined(__x86_64__)
-    return static_cast<std::uintptr_t>(machine.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-    return machine.pc;
-#else
-    static_cast<void>(machine);
-    return 0;
-#endif
-}
-
 /// True for a fault that a full stack makes: at an address that is not mapped, and near the stack pointer.
 bool is_at_stack(const siginfo_t& info, const void* context) {
     const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
@@ -61,16 +48,13 @@ bool is_at_stack(const siginfo_t& info, const void* context) {
 
 Addresses stack_of(const siginfo_t& info, const void* context) {
     Addresses found;
-    const std::uintptr_t at = crashed_at(context);
+    found.count = walk_stack(context, found.all, CrashNote::most_frames);
+    const std::uintptr_t at = found.count == 0 ? 0 : found.all[0];
     const bool is_access = info.si_signo == SIGSEGV || info.si_signo == SIGBUS;
-    const bool is_no_code =
-        is_access && info.si_code > 0 && reinterpret_cast<std::uintptr_t>(info.si_addr) == at;
-    if (!is_no_code) {
-        found.count = walk_stack(context, found.all, CrashNote::most_frames);
-        return found;
+    if (is_access && info.si_code > 0 && reinterpret_cast<std::uintptr_t>(info.si_addr) == at) {
+        found.all[0] = at;  // no code is there, as after a call of a null pointer
+        found.count = 1 + walk_stack_of_caller(context, found.all + 1, CrashNote::most_frames - 1);
     }
-    found.all[0] = at;
-    found.count = 1 + walk_stack_of_caller(context, found.all + 1, CrashNote::most_frames - 1);
     return found;
 }
 

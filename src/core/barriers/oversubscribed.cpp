@@ -7,6 +7,7 @@
 // It must therefore outwait later cores, but not when the awaited PEs need its own core. The second cost is
 // cache lines between cores: with one counter a core, there is one to arrive and one to be released. These
 // also carry an exchange's data if it fits.
+#include "atoll/detail/memory_ops.hpp"
 #include "common/clock.hpp"
 #include "core/barriers/strategies.hpp"
 #include "core/base/job_base.hpp"
@@ -80,18 +81,9 @@ void move_away(ControlBlock& control, int n_pes, CoreLine& mine) {
 
 /// Copies by atomic stores. Two groups write to the same bytes if their members pass data of different sizes;
 /// that meeting ends by an error.
-void store(unsigned char* to, const void* from, std::size_t bytes) {
-    const auto* const source = static_cast<const unsigned char*>(from);
-    std::uint64_t word = 0;
-    if (bytes % sizeof word != 0) {
-        for (std::size_t i = 0; i < bytes; ++i)
-            std::atomic_ref(to[i]).store(source[i], std::memory_order_relaxed);
-        return;
-    }
-    for (std::size_t i = 0; i < bytes; i += sizeof word) {
-        std::memcpy(&word, source + i, sizeof word);
-        std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to + i)).store(word, std::memory_order_relaxed);
-    }
+void store(unsigned char* to, const unsigned char* from, std::size_t bytes) {
+    const std::size_t step = bytes % sizeof(std::uint64_t) == 0 ? sizeof(std::uint64_t) : 1;
+    for (std::size_t i = 0; i < bytes; i += step) detail::copy(to + i, from + i, step);
 }
 
 }  // namespace

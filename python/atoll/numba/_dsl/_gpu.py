@@ -37,8 +37,7 @@ def compiles(stub):
 
 
 def compiled(function):
-    does(function)(returns(function))
-    return function
+    return compiles(function)(function)
 
 
 def asm(builder, text: str, constraints: str, result, values: list[Any]):

@@ -11,7 +11,7 @@ from ..._kernels.ptx import AT, NO_VALUES
 from .. import _primitives as p
 from .._types import BLOCK, GRID, THREAD, WARP, constant
 from ._cpu import I64
-from ._gpu import builds, compiled, does, emits, i64, returns, statement, u32, value
+from ._gpu import builds, compiled, compiles, does, emits, i64, statement, u32, value
 from ._registration import numba_cuda
 
 if numba_cuda is not None:
@@ -119,7 +119,7 @@ def by_names_of(cuda):
 
 if numba_cuda is not None:
     for stub, function in by_names_of(numba_cuda).items():
-        does(stub)(returns(function))
+        compiles(stub)(function)
 
 
 def shared_word():
