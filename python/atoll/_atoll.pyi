@@ -4970,7 +4970,8 @@ class Mailbox:
         Parameters
         ----------
         dst
-            A writeable array, large enough for the message, of its dtype.
+            A writeable array, large enough for the message, of its dtype. With an array of another dtype
+            (DtypeMismatch) or size (ShapeMismatch) the message stays, and can still be received.
         from_pe
             Number of the sender in the mailbox's team.
         timeout

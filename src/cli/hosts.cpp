@@ -24,7 +24,7 @@
 #include "cli/job/rank_variables.hpp"
 #include "cli/job/stall.hpp"
 #include "cli/thread_counts.hpp"
-#include "common/hmac.hpp"
+#include "common/hashes/hmac.hpp"
 #include "common/log.hpp"
 #include "common/settings/job_environment.hpp"
 #include "common/settings/settings.hpp"

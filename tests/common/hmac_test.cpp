@@ -1,5 +1,5 @@
 // HMAC and SHA-256 against the published vectors: FIPS 180-4's examples and RFC 4231.
-#include "common/hmac.hpp"
+#include "common/hashes/hmac.hpp"
 
 #include <gtest/gtest.h>
 

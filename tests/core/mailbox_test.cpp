@@ -173,6 +173,33 @@ TEST_P(Mailboxes, MisuseIsNamedAndHarmless) {
     });
 }
 
+TEST_P(Mailboxes, ElementsAreComparedIfBothSidesGiveThem) {
+    run([](Job& job) {
+        constexpr MessageElements doubles{'f', 8}, integers{'i', 8}, halves{'\0', 4},
+            seconds{'m', 7 | 1 << 4}, records{'r', 77};
+        Mailbox box(job, 8, 2);
+        const int me = job.my_pe();
+        double value = 2.5, got = 0;
+        for (const MessageElements& other : {integers, halves, seconds, records}) {
+            box.post(&value, sizeof value, me, -1, doubles);
+            expect_error(ErrorCode::dtype_mismatch, {"elements of float64, the buffer"},
+                         [&] { box.receive(&got, sizeof got, me, -1, other); });
+            expect_error(ErrorCode::dtype_mismatch, {"still be received"},
+                         [&] { box.try_receive(&got, sizeof got, me, other); });
+            EXPECT_EQ(box.receive(&got, sizeof got, me, -1, doubles), sizeof got);  // it was not lost
+            EXPECT_EQ(got, value);
+        }
+        // One side alone gives them, or gives a size.
+        for (const MessageElements& sent :
+             {MessageElements{}, doubles, seconds, records, MessageElements{'\0', 8}}) {
+            box.post(&value, sizeof value, me, -1, sent);
+            EXPECT_EQ(box.receive(&got, sizeof got, me), sizeof got);
+            box.post(&value, sizeof value, me, -1, sent);
+            EXPECT_EQ(box.receive(&got, sizeof got, me, -1, MessageElements{'\0', 8}), sizeof got);
+        }
+    });
+}
+
 TEST_P(Mailboxes, AnEndedPeerIsNamed) {
     if (n_pes() == 1 || pes_are_processes) GTEST_SKIP() << "no peer";
     ThreadJobOptions options;

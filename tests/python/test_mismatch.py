@@ -43,6 +43,71 @@ def test_calls_that_differ_are_named_with_their_lines(job: Job) -> None:
     )
 
 
+def test_dtypes_of_equal_size_and_kind(job: Job) -> None:
+    """Units of times, and fields of structured dtypes."""
+    differing(
+        job,
+        """
+        odd = me == 1
+        for one, other, *parts in (
+            ("m8[s]", "m8[ms]", "dtype=timedelta64[s]", "dtype=timedelta64[ms]"),
+            ("M8[25us]", "M8[us]", "dtype=datetime64[25us]", "dtype=datetime64[us]"),
+            ("M8[D]", "m8[D]", "dtype=datetime64[D]", "dtype=timedelta64[D]"),
+            ("M8", "M8[Y]", "dtype=datetime64)", "dtype=datetime64[Y]"),
+            ([("a", "f8")], [("b", "f8")], "dtype=a structured or special dtype (#"),
+            ([("a", "f4"), ("b", "i4")], [("a", "i4"), ("b", "f4")], "dtype=a structured or special dtype (#"),
+        ):
+            parts.append("differ in dtype;")
+            mine = np.zeros(2, other if odd else one)
+            differ(lambda: atoll.zeros(4, mine.dtype), "allocate", *parts)
+            differ(lambda: atoll.broadcast(mine), *parts)
+            differ(lambda: atoll.fcollect(mine), *parts)
+            assert atoll.fcollect(np.zeros(2, one)).size == 4
+        """,
+        2,
+    )
+
+
+def test_messages_of_equal_size_and_kind(job: Job) -> None:
+    job(
+        """
+        import pytest
+        atoll.init()
+        me = atoll.my_pe()
+        box = atoll.Mailbox(64)
+        seconds = np.array([1, 2], "m8[s]")
+        records = np.array([(1.0, 2)], [("x", "f8"), ("n", "i8")])
+        if me == 0:
+            atoll.send(seconds, 1)
+            box.post(seconds, 1)
+            box.post(records, 1)
+            box.post(np.array([1.5]), 1)
+        else:
+            with pytest.raises(atoll.DtypeMismatch, match=r"timedelta64\\[s\\], the buffer of recv .*timedelta64\\[ms\\]"):
+                atoll.recv(np.zeros(2, "m8[ms]"), 0)
+            for wrong, text in (np.zeros(2, "m8[ms]"), r"timedelta64\\[ms\\]"), (np.zeros(2, int), "int64"):
+                with pytest.raises(atoll.DtypeMismatch, match=r"elements of timedelta64\\[s\\], the buffer elements of " + text):
+                    box.receive(wrong, 0)
+                with pytest.raises(atoll.DtypeMismatch, match="can still be received"):
+                    while box.try_receive(wrong, 0) is None:
+                        pass
+            got = np.zeros(2, "m8[s]")
+            assert box.receive(got, 0) == 2 and (got == seconds).all()
+            with pytest.raises(atoll.DtypeMismatch, match="structured or special dtype"):
+                box.receive(np.zeros(1, [("y", "f8"), ("n", "i8")]), 0)
+            record = np.zeros(1, records.dtype)
+            assert box.receive(record, 0) == 1 and record == records
+            with pytest.raises(atoll.DtypeMismatch, match="elements of float64, the buffer elements of int64"):
+                box.receive(np.zeros(1, int), 0)
+            number = np.zeros(1)
+            assert box.receive(number, 0) == 1 and number == 1.5
+        box.free()
+        """,
+        2,
+        ATOLL_CHECK="args",
+    )
+
+
 def test_sizes_roots_and_dtypes_of_every_collective(job: Job) -> None:
     """Three PEs: two may synchronize by different words for different sizes."""
     differing(

@@ -1,8 +1,7 @@
 // Contiguous memory for any array: strided ones are staged through a buffer.
 #pragma once
 
-#include "arrays/array_arguments.hpp"
-#include "core/team/elements.hpp"
+#include "arrays/elements.hpp"
 
 namespace atl::python {
 
@@ -75,10 +74,5 @@ bool is_values(PyObject* value);
 enum class Sizes { differ, equal };
 /// The array made from such a value: of dst's dtype, or of NumPy's choice if dst is null.
 [[gnu::cold]] Ref values_for(const Spec& spec, PyObject* value, PyArrayObject* dst, Sizes sizes);
-
-/// The dtype of `array`, encoded for the comparison between members.
-inline std::uint64_t elements_of(PyArrayObject* array) {
-    return core::elements_of(PyArray_DESCR(array)->kind, static_cast<std::uint32_t>(item_bytes(array)));
-}
 
 }  // namespace atl::python

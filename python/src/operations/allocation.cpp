@@ -1,9 +1,9 @@
 // Allocates and frees symmetric arrays, and makes views of other PEs' copies.
+#include "arrays/elements.hpp"
 #include "arrays/near_address.hpp"
 #include "calls/names.hpp"
 #include "calls/registry.hpp"
 #include "core/job/allocation_call.hpp"
-#include "core/team/elements.hpp"
 #include "gpu/device.hpp"
 #include "pool/pool.hpp"
 
@@ -95,8 +95,7 @@ PyObject* empty_body(const Arguments<9>& a) {
                                 on_gpu ? Memory::device : Memory::host};
     // Allocation, zeroing and the meeting after it are one call in statistics and reports.
     const core::AllocationCall call(job);
-    const core::Elements elements(
-        job.world(), core::elements_of(descr->kind, static_cast<std::uint32_t>(PyDataType_ELSIZE(descr))));
+    const core::Elements elements(job.world(), elements_of(descr));
     Allocation block;
     try {
         block = on_gpu && zero ? job.allocate_zeroed(asked, static_cast<std::size_t>(align), hints)

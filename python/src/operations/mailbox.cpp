@@ -92,7 +92,7 @@ void post(PyMailbox& self, nb::object src, nb::object pe, nb::object timeout, nb
     Ref header;
     const SourceStage from(post_spec, "src", host_array(post_spec, "src", src, header));
     self.box->post(from.data(), from.bytes(), pe_within(post_spec, pe.ptr(), self.n_pes),
-                   timeout_of(post_spec, timeout.ptr()));
+                   timeout_of(post_spec, timeout.ptr()), message_elements_of(from.array()));
 }
 
 /// The number of elements that arrived, for slicing.
@@ -117,8 +117,8 @@ nb::object receive(PyMailbox& self, nb::object dst, nb::object from_pe, nb::obje
     PyArrayObject* array = host_array(receive_spec, "dst", dst, header);
     TargetStage to(receive_spec, "dst", array);
     const int pe = pe_within(receive_spec, from_pe.ptr(), self.n_pes, "from_pe");
-    const std::size_t bytes =
-        self.box->receive(to.data(), to.bytes(), pe, timeout_of(receive_spec, timeout.ptr()));
+    const std::size_t bytes = self.box->receive(
+        to.data(), to.bytes(), pe, timeout_of(receive_spec, timeout.ptr()), message_elements_of(array));
     to.finish();
     return nb::int_(elements(receive_spec, array, bytes));
 }
@@ -136,8 +136,8 @@ nb::object try_receive(PyMailbox& self, nb::object dst, nb::object from_pe, nb::
     Ref header;
     PyArrayObject* array = host_array(try_spec, "dst", dst, header);
     TargetStage to(try_spec, "dst", array);
-    const std::size_t bytes = self.box->try_receive(
-        to.data(), to.bytes(), pe_within(try_spec, from_pe.ptr(), self.n_pes, "from_pe"));
+    const int pe = pe_within(try_spec, from_pe.ptr(), self.n_pes, "from_pe");
+    const std::size_t bytes = self.box->try_receive(to.data(), to.bytes(), pe, message_elements_of(array));
     if (bytes == atl::none) return nb::none();
     to.finish();
     return nb::int_(elements(try_spec, array, bytes));
@@ -239,7 +239,8 @@ interrupted or timed-out wait loses no message.
 Parameters
 ----------
 dst
-    A writeable array, large enough for the message, of its dtype.
+    A writeable array, large enough for the message, of its dtype. With an array of another dtype
+    (DtypeMismatch) or size (ShapeMismatch) the message stays, and can still be received.
 from_pe
     Number of the sender in the mailbox's team.
 timeout

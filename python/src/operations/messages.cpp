@@ -116,10 +116,6 @@ PyObject* recv_on_device(const Arguments<4>& a, const Team& team, int pe, PyArra
     return start_message(recv_spec, a, team, [&](auto& from) { from.recv_bytes(to.data(), to.bytes(), pe); });
 }
 
-MessageElements message_elements_of(PyArrayObject* array) {
-    return {PyArray_DESCR(array)->kind, static_cast<std::uint32_t>(item_bytes(array))};
-}
-
 PyObject* send_body(const Arguments<4>& a) {
     const Team& team = team_of(send_spec, a[2]);
     const int pe = pe_within(send_spec, a[1], team.n_pes());

@@ -10,7 +10,7 @@
 #include "bootstrap/store/net_link.hpp"
 #include "bootstrap/store/tcp_socket.hpp"
 #include "common/descriptors/fd_passing.hpp"
-#include "common/hmac.hpp"
+#include "common/hashes/hmac.hpp"
 #include "common/text.hpp"
 
 namespace atl::bootstrap {

@@ -11,7 +11,7 @@
 #include "bootstrap/host/host_segment.hpp"
 #include "bootstrap/store/tcp_socket.hpp"
 #include "common/descriptors/fd_passing.hpp"
-#include "common/hmac.hpp"
+#include "common/hashes/hmac.hpp"
 
 namespace atl::bootstrap {
 

@@ -14,7 +14,7 @@
 #include "bootstrap/store/tcp_socket.hpp"
 #include "common/descriptors/fd_passing.hpp"
 #include "common/descriptors/local_socket.hpp"
-#include "common/hmac.hpp"
+#include "common/hashes/hmac.hpp"
 #include "common/pe_ranges.hpp"
 
 namespace atl::bootstrap {

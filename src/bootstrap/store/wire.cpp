@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "bootstrap/fail.hpp"
-#include "common/hmac.hpp"
+#include "common/hashes/hmac.hpp"
 
 namespace atl::bootstrap {
 

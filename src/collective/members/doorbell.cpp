@@ -2,7 +2,7 @@
 
 #include "atoll/error.hpp"
 #include "common/descriptors/local_socket.hpp"
-#include "common/hmac.hpp"
+#include "common/hashes/hmac.hpp"
 #include "common/log.hpp"
 
 #include <cerrno>

@@ -6,7 +6,7 @@
 #include "collective/members/segment.hpp"
 #include "common/clock.hpp"
 #include "common/elf/call_site.hpp"
-#include "common/hmac.hpp"
+#include "common/hashes/hmac.hpp"
 #include "common/pe_ranges.hpp"
 #include "common/settings/settings.hpp"
 #include "common/text.hpp"

@@ -4,7 +4,6 @@
 #include "common/futex.hpp"
 #include "common/text.hpp"
 #include "core/calls/call_text.hpp"
-#include "core/team/elements.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -135,10 +134,7 @@ void Transfer::check_usable() const {
 }
 
 bool Transfer::same_elements() const {
-    const MessageElements& sent = message_elements_;
-    if (!compares_ || message_bytes_ == 0 || sent.bytes == 0 || elements_.bytes == 0) return true;
-    if (sent.bytes != elements_.bytes) return false;
-    return sent.kind == '\0' || elements_.kind == '\0' || sent.kind == elements_.kind;
+    return !compares_ || message_bytes_ == 0 || core::are_same(message_elements_, elements_);
 }
 
 void Transfer::check_received() const {

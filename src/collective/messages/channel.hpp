@@ -3,6 +3,7 @@
 
 #include "common/board/board.hpp"
 #include "core/base/control_block.hpp"
+#include "core/calls/element_codes.hpp"
 #include "core/job/job_state.hpp"
 #include "core/team/team_state.hpp"
 
@@ -27,23 +28,16 @@ static_assert(sizeof(Cell) == Cell::bytes);
 /// One word of a cell: the bytes of data in it, and the elements of the message.
 class Head {
   public:
-    static constexpr unsigned length_bits = 12, kind_bits = 7, size_bits = 13;
-    static_assert(Cell::data_bytes < 1U << length_bits && length_bits + kind_bits + size_bits == 32);
+    static constexpr unsigned length_bits = 12;
+    static_assert(Cell::data_bytes < 1U << length_bits);
 
-    /// Elements too large for their bits are left out.
-    Head(std::size_t length, MessageElements elements) : word_(static_cast<std::uint32_t>(length)) {
-        if (elements.bytes >> size_bits != 0) return;
-        word_ |= (static_cast<unsigned char>(elements.kind) & ((1U << kind_bits) - 1)) << length_bits;
-        word_ |= elements.bytes << (length_bits + kind_bits);
-    }
+    Head(std::size_t length, MessageElements elements)
+        : word_(static_cast<std::uint32_t>(length) | core::packed(elements) << length_bits) {}
     explicit Head(std::uint32_t word) : word_(word) {}
 
     std::uint32_t word() const { return word_; }
     std::size_t length() const { return word_ & ((1U << length_bits) - 1); }
-    MessageElements elements() const {
-        return {static_cast<char>(word_ >> length_bits & ((1U << kind_bits) - 1)),
-                word_ >> (length_bits + kind_bits)};
-    }
+    MessageElements elements() const { return core::unpacked(word_ >> length_bits); }
 
   private:
     std::uint32_t word_;

@@ -1,7 +1,7 @@
 #include "collective/requests/call.hpp"
 
 #include "core/calls/call_text.hpp"
-#include "core/team/elements.hpp"
+#include "core/calls/element_codes.hpp"
 
 #include <iterator>
 

@@ -3,6 +3,7 @@
 #include "common/recorder/operation_names.hpp"
 #include "common/recorder/recorder.hpp"
 #include "common/text.hpp"
+#include "core/calls/element_codes.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -122,6 +123,15 @@ std::string argument_text(const Argument& argument, std::uint64_t value) {
     return {};
 }
 
+/// A unit as NumPy writes it: "[ms]", "[25us]"; nothing for a time without a unit.
+std::string unit_text(const TimeUnit& unit) {
+    constexpr const char* units[] = {"Y",  "M",  "W",  "",   "D",  "h",  "m", "s",
+                                     "ms", "us", "ns", "ps", "fs", "as", "",  ""};
+    const std::string name = units[unit.base];
+    if (name.empty()) return {};
+    return "[" + (unit.multiple == 1 ? std::string() : std::to_string(unit.multiple)) + name + "]";
+}
+
 std::string difference_of(const Argument& argument, std::uint64_t one, std::uint64_t other) {
     if (argument.shown != Shown::as_memory) return std::string(argument.name);
     if (((one ^ other) & allocation_bits::device) != 0) return "where the memory is";
@@ -146,7 +156,10 @@ std::string elements_text(std::uint64_t elements) {
     constexpr std::pair<char, const char*> kinds[] = {
         {'i', "int"}, {'u', "uint"}, {'f', "float"}, {'c', "complex"}};
     const char kind = static_cast<char>(elements >> 32);
-    const std::uint64_t bytes_each = elements & 0xffffffff;
+    const auto bytes_each = static_cast<std::uint32_t>(elements);
+    if (kind == 'm') return "timedelta64" + unit_text(TimeUnit::from(bytes_each));
+    if (kind == 'M') return "datetime64" + unit_text(TimeUnit::from(bytes_each));
+    if (kind == record_kind) return "a structured or special dtype (#" + std::to_string(bytes_each) + ")";
     if (kind == '\0') return "numbers of " + std::to_string(bytes_each) + " bytes";
     if (kind == 'b') return "bool";
     for (const auto& [letter, name] : kinds)

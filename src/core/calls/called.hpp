@@ -2,6 +2,7 @@
 // must be equal.
 #pragma once
 
+#include "common/hashes/fnv1a.hpp"
 #include "common/recorder/event_types.hpp"
 
 #include <cstdint>
@@ -42,11 +43,9 @@ class Called {
     constexpr Called(const char* operation, std::uint16_t number, std::uint64_t hash, const Values& values)
         : operation_(operation), hash_(hash), values_(values), number_(number) {}
 
-    /// FNV-1a, followed by a multiplication that mixes the low bits into the high ones.
+    /// The multiplication mixes the low bits into the high ones.
     static constexpr std::uint64_t hash_of(const char* text) {
-        std::uint64_t hash = 0xcbf29ce484222325;
-        for (; *text != '\0'; ++text) hash = (hash ^ static_cast<std::uint8_t>(*text)) * 0x100000001b3;
-        return hash * 0x9e3779b97f4a7c15;
+        return common::fnv1a(text) * 0x9e3779b97f4a7c15;
     }
     /// A sum of independent products: the fingerprint is its upper half.
     static constexpr std::uint64_t mixed(const Values& v) {

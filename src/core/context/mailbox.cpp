@@ -11,6 +11,8 @@
 
 #include "common/futex.hpp"
 #include "common/text.hpp"
+#include "core/calls/call_text.hpp"
+#include "core/calls/element_codes.hpp"
 #include "core/context/host_only.hpp"
 #include "core/job/largest_team.hpp"
 #include "memory/round_up.hpp"
@@ -25,6 +27,8 @@ namespace {
 
 using Word = std::atomic<std::uint64_t>;
 constexpr std::size_t data_bytes = 4;  ///< in each word, beside four of flag
+/// A slot begins with the message's length and its elements.
+constexpr std::size_t length_word = 0, elements_word = 1, first_data_word = 2;
 constexpr std::size_t line = core::line_bytes;
 static_assert(std::endian::native == std::endian::little, "flag_half() is the upper half");
 
@@ -56,7 +60,8 @@ struct Mailbox::State {
     Team team;
     std::size_t capacity = 0;
     std::uint32_t slots = 0;
-    std::size_t slot_words = 0;  ///< one for the length, then the data
+    bool compares = false;  ///< elements, where both sides give them
+    std::size_t slot_words = 0;
     std::size_t pair_bytes = 0;
     char* memory = nullptr;
     std::uint64_t serial = 0;
@@ -72,6 +77,16 @@ struct Mailbox::State {
         std::uint32_t credits = 0;  ///< last value read
         alignas(line) std::uint64_t read = 0;
     };
+    struct Source {
+        const void* data;
+        std::size_t bytes;
+        MessageElements elements;
+    };
+    struct Target {
+        void* data;
+        std::size_t room;
+        MessageElements elements;
+    };
     std::vector<Pair> pairs;
     void allocate(Job& owner);
     void make_pairs();
@@ -85,11 +100,12 @@ struct Mailbox::State {
     void wait(const detail::WaitReason& why, double timeout_s, LonelyWord* mark,
               std::atomic<std::uint32_t>& word, Ready ready);
 
-    void post(Pair& pair, const void* src, std::size_t bytes, double timeout_s);
-    std::size_t write(Word* words, std::uint64_t number, const void* src, std::size_t bytes) const;
-    void send(Pair& pair, std::uint64_t number, const void* src, std::size_t bytes);
+    void post(Pair& pair, const Source& src, double timeout_s);
+    std::size_t write(Word* words, std::uint64_t number, const Source& src) const;
+    void send(Pair& pair, std::uint64_t number, const Source& src);
     bool has_room(Pair& pair) const;
-    std::size_t take(Pair& pair, void* dst, std::size_t room, double timeout_s);
+    std::size_t take(Pair& pair, const Target& dst, double timeout_s);
+    void check_fits(const Word* words, const Target& dst) const;
     static bool read(Word* words, std::uint32_t flag, char* dst, std::size_t bytes, std::size_t& done);
 };
 
@@ -119,7 +135,8 @@ int core::largest_team(Job& job, const Team& team) {
 void Mailbox::State::allocate(Job& owner) {
     job = owner.handle();
     job_state = &owner.state();
-    slot_words = 1 + (capacity + data_bytes - 1) / data_bytes;
+    compares = job_state->settings().compares_calls();
+    slot_words = first_data_word + (capacity + data_bytes - 1) / data_bytes;
     slot_words = memory::round_up(slot_words * sizeof(Word), line) / sizeof(Word);
     std::size_t bytes = 0;
     const bool huge = __builtin_mul_overflow(slot_words * sizeof(Word), std::size_t{slots}, &bytes) ||
@@ -201,17 +218,18 @@ bool Mailbox::State::has_room(Pair& pair) const {
 }
 
 /// Returns the number of words written.
-std::size_t Mailbox::State::write(Word* words, std::uint64_t number, const void* src,
-                                  std::size_t bytes) const {
+std::size_t Mailbox::State::write(Word* words, std::uint64_t number, const Source& src) const {
     const auto flag = static_cast<std::uint32_t>(number);
-    const auto* from = static_cast<const char*>(src);
-    std::size_t i = 1;
-    for (; i * data_bytes <= bytes; ++i, from += data_bytes) {
+    const auto* from = static_cast<const char*>(src.data);
+    const auto* const end = from + src.bytes;
+    words[elements_word].store(word_of(flag, core::packed(src.elements)), std::memory_order_relaxed);
+    std::size_t i = first_data_word;
+    for (; end - from >= std::ptrdiff_t{data_bytes}; ++i, from += data_bytes) {
         std::uint32_t data;
         std::memcpy(&data, from, data_bytes);
         words[i].store(word_of(flag, data), std::memory_order_relaxed);
     }
-    if (const std::size_t rest = bytes % data_bytes; rest != 0) {
+    if (const auto rest = static_cast<std::size_t>(end - from); rest != 0) {
         std::uint32_t data = 0;
         std::memcpy(&data, from, rest);
         words[i++].store(word_of(flag, data), std::memory_order_relaxed);
@@ -219,40 +237,38 @@ std::size_t Mailbox::State::write(Word* words, std::uint64_t number, const void*
     if (number % full_write_interval < slots)
         for (; i < slot_words; ++i) words[i].store(word_of(flag, 0), std::memory_order_relaxed);
     // Written last, since the reader looks at it first. The reader needs no order.
-    words[0].store(word_of(flag, static_cast<std::uint32_t>(bytes)), std::memory_order_release);
+    words[length_word].store(word_of(flag, static_cast<std::uint32_t>(src.bytes)), std::memory_order_release);
     return i;
 }
 
 /// Sends to a PE of another host. The word that the reader looks at first goes last.
-void Mailbox::State::send(Pair& pair, std::uint64_t number, const void* src, std::size_t bytes) {
+void Mailbox::State::send(Pair& pair, std::uint64_t number, const Source& src) {
     transport::Transport& transport = *job_state->transport();
     pair.outgoing.resize(slot_words);
     auto* words = reinterpret_cast<Word*>(pair.outgoing.data());
-    const std::size_t n = write(words, number, src, bytes);
+    const std::size_t n = write(words, number, src);
     const auto at = static_cast<std::uint64_t>(reinterpret_cast<char*>(slot(*pair.here, number)) -
                                                reinterpret_cast<char*>(pair.here)) +
                     pair.offset;
-    if (n > 1) {
-        transport.put(0, pair.world_pe, at + sizeof(Word), words + 1, (n - 1) * sizeof(Word),
-                      transport::Completion::local);
-        transport.fence(0, pair.world_pe);
-    }
+    transport.put(0, pair.world_pe, at + sizeof(Word), words + 1, (n - 1) * sizeof(Word),
+                  transport::Completion::local);
+    transport.fence(0, pair.world_pe);
     transport.put(0, pair.world_pe, at, words, sizeof(Word), transport::Completion::local);
     transport.progress();
 }
 
-void Mailbox::State::post(Pair& pair, const void* src, std::size_t bytes, double timeout_s) {
+void Mailbox::State::post(Pair& pair, const Source& src, double timeout_s) {
     if (!has_room(pair)) {
         const auto why = reason("mailbox post", pair);
         wait(why, timeout_s, pair.there ? &pair.there->poster_sleeps : nullptr, pair.here->credits.value,
              [&] { return has_room(pair); });
     }
     const std::uint64_t number = first_number + pair.posted++;
-    if (!pair.there) return send(pair, number, src, bytes);
+    if (!pair.there) return send(pair, number, src);
     Word* words = slot(*pair.there, number);
-    write(words, number, src, bytes);
+    write(words, number, src);
     if (pair.here->reader_sleeps.value.load(std::memory_order_seq_cst) != 0)
-        common::futex_wake_all(flag_half(words[0]));
+        common::futex_wake_all(flag_half(words[length_word]));
 }
 
 // ---- the reader
@@ -260,7 +276,7 @@ void Mailbox::State::post(Pair& pair, const void* src, std::size_t bytes, double
 /// Continues copying from byte `done` as far as words have arrived.
 bool Mailbox::State::read(Word* words, std::uint32_t flag, char* dst, std::size_t bytes, std::size_t& done) {
     for (; done < bytes; done = std::min(done + data_bytes, bytes)) {
-        const std::uint64_t word = words[1 + done / data_bytes].load(std::memory_order_relaxed);
+        const std::uint64_t word = words[first_data_word + done / data_bytes].load(std::memory_order_relaxed);
         if (flag_of(word) != flag) return false;
         const auto data = static_cast<std::uint32_t>(word);
         std::memcpy(dst + done, &data, std::min(data_bytes, bytes - done));
@@ -268,29 +284,48 @@ bool Mailbox::State::read(Word* words, std::uint32_t flag, char* dst, std::size_
     return true;
 }
 
+/// Throws if the message that has begun in `words` is not one for `dst`.
+void Mailbox::State::check_fits(const Word* words, const Target& dst) const {
+    const auto bytes = static_cast<std::uint32_t>(words[length_word].load(std::memory_order_acquire));
+    if (bytes > dst.room)
+        throw Error(ErrorCode::shape_mismatch, "The message has " + std::to_string(bytes) +
+                                                   " bytes, the buffer room for " + std::to_string(dst.room) +
+                                                   "; it can still be received with a larger one.");
+    // The word was sent before that of the length, which has been acquired.
+    const MessageElements sent =
+        core::unpacked(static_cast<std::uint32_t>(words[elements_word].load(std::memory_order_relaxed)));
+    if (!compares || bytes == 0 || core::are_same(sent, dst.elements)) [[likely]]
+        return;
+    const auto text = [](const MessageElements& elements) {
+        return core::elements_text(core::elements_of(elements.kind, elements.bytes));
+    };
+    throw Error(ErrorCode::dtype_mismatch,
+                "The message has elements of " + text(sent) + ", the buffer elements of " +
+                    text(dst.elements) + "; it can still be received with a buffer of the message's dtype.");
+}
+
 /// With a `timeout_s` of 0 it does not wait for a message to begin.
-std::size_t Mailbox::State::take(Pair& pair, void* dst, std::size_t room, double timeout_s) {
+std::size_t Mailbox::State::take(Pair& pair, const Target& dst, double timeout_s) {
     const std::uint64_t number = first_number + pair.read;
     const auto flag = static_cast<std::uint32_t>(number);
     Word* words = slot(*pair.here, number);
-    const auto begun = [&] { return flag_of(words[0].load(std::memory_order_acquire)) == flag; };
+    const auto begun = [&] { return flag_of(words[length_word].load(std::memory_order_acquire)) == flag; };
     if (!begun()) {
         if (!pair.there) job_state->transport()->progress();
         if (timeout_s == 0 && !begun()) return none;
         const auto why = reason("mailbox receive", pair);
-        wait(why, timeout_s, pair.there ? &pair.there->reader_sleeps : nullptr, flag_half(words[0]), begun);
+        wait(why, timeout_s, pair.there ? &pair.there->reader_sleeps : nullptr, flag_half(words[length_word]),
+             begun);
     }
-    const auto bytes = static_cast<std::uint32_t>(words[0].load(std::memory_order_acquire));
-    if (bytes > room)
-        throw Error(ErrorCode::shape_mismatch, "The message has " + std::to_string(bytes) +
-                                                   " bytes, the buffer room for " + std::to_string(room) +
-                                                   "; it can still be received with a larger one.");
+    check_fits(words, dst);
+    const auto bytes = static_cast<std::uint32_t>(words[length_word].load(std::memory_order_acquire));
+    auto* const data = static_cast<char*>(dst.data);
     std::size_t done = 0;
-    if (!read(words, flag, static_cast<char*>(dst), bytes, done)) {
+    if (!read(words, flag, data, bytes, done)) {
         // The rest is in flight: its poster only has to continue storing.
         const auto why = reason("mailbox receive", pair);
         detail::wait(*job_state, job_state->pace().spins, why, timeout_s > 0 ? timeout_s : -1,
-                     [&] { return read(words, flag, static_cast<char*>(dst), bytes, done); });
+                     [&] { return read(words, flag, data, bytes, done); });
     }
     // Release: the poster must not overwrite words that have not been read yet.
     const auto credit = static_cast<std::uint32_t>(++pair.read);
@@ -349,7 +384,7 @@ static Mailbox::State& present(const std::unique_ptr<Mailbox::State>& state) {
 
 std::size_t Mailbox::capacity_bytes() const { return present(state_).capacity; }
 
-void Mailbox::post(const void* src, std::size_t bytes, int pe, double timeout_s) {
+void Mailbox::post(const void* src, std::size_t bytes, int pe, double timeout_s, MessageElements elements) {
     State& state = present(state_);
     State::Pair& pair = state.with(pe);
     if (bytes > state.capacity)
@@ -359,26 +394,27 @@ void Mailbox::post(const void* src, std::size_t bytes, int pe, double timeout_s)
     core::refuse_gpu_memory(*state.job_state, "Mailbox::post", src);
     detail::Measured measured = state.measure("mailbox post", bytes, pair);
     measured.set_subject(state.memory);
-    state.post(pair, src, bytes, timeout_s);
+    state.post(pair, {src, bytes, elements}, timeout_s);
 }
 
-std::size_t Mailbox::receive(void* dst, std::size_t capacity, int from_pe, double timeout_s) {
+std::size_t Mailbox::receive(void* dst, std::size_t capacity, int from_pe, double timeout_s,
+                             MessageElements elements) {
     State& state = present(state_);
     State::Pair& pair = state.with(from_pe);
     core::refuse_gpu_memory(*state.job_state, "Mailbox::receive", dst);
     detail::Measured measured = state.measure("mailbox receive", 0, pair);
     measured.set_subject(state.memory);
     // `take` reads 0 as "at once". Use the shortest wait that can still receive.
-    const std::size_t bytes = state.take(pair, dst, capacity, timeout_s == 0 ? 1e-9 : timeout_s);
+    const std::size_t bytes = state.take(pair, {dst, capacity, elements}, timeout_s == 0 ? 1e-9 : timeout_s);
     measured.set_bytes(bytes);
     return bytes;
 }
 
-std::size_t Mailbox::try_receive(void* dst, std::size_t capacity, int from_pe) {
+std::size_t Mailbox::try_receive(void* dst, std::size_t capacity, int from_pe, MessageElements elements) {
     State& state = present(state_);
     State::Pair& pair = state.with(from_pe);
     core::refuse_gpu_memory(*state.job_state, "Mailbox::try_receive", dst);
-    return state.take(pair, dst, capacity, 0);
+    return state.take(pair, {dst, capacity, elements}, 0);
 }
 
 void Mailbox::free() {

@@ -3,14 +3,9 @@
 
 #include "atoll/team.hpp"
 
-#include <cstdint>
+#include "core/calls/element_codes.hpp"
 
 namespace atl::core {
-
-/// Encodes an element type: the letter of NumPy's kind ("f", "i", "V"), and its size. 0: unknown.
-constexpr std::uint64_t elements_of(char kind, std::uint32_t bytes) {
-    return std::uint64_t{static_cast<unsigned char>(kind)} << 32 | bytes;
-}
 
 /// Declares the element type of `team`'s collectives by this thread, for its lifetime. Members compare it if
 /// all PEs of the job declare it (WaitHooks::names_dtypes).

@@ -1,4 +1,4 @@
-#include "common/hmac.hpp"
+#include "common/hashes/hmac.hpp"
 
 #include <array>
 #include <bit>
