@@ -131,6 +131,41 @@ __global__ void move(Team team, double* x, const double* y) { put(team, x, y, 10
     assert {"v2.u64", "v2.b64"} & moves and not {"v4.u32", "v4.b32"} & moves, moves
 
 
+def test_a_kernel_of_1024_threads_can_be_launched(tmp_path: Path) -> None:
+    """A block of 1,024 threads has 64 registers for each. The report of a wait is the part that most easily needs more."""
+    if not NVCC:
+        pytest.skip("nvcc is not installed")
+    text = """
+#include <atoll/device/device.hpp>
+using namespace atl::device;
+__global__ void exchange(Team team, double* x, const double* y, unsigned long long* flag, unsigned long long n) {
+    put(team, x, y, n, 1, Block{});
+    fence(team, Block{});
+    if (threadIdx.x == 0) p(team, flag, n, 1);
+    signal_wait_until(team, flag, Compare::ge, n, Block{});
+}
+__global__ void signals(Team team, double* x, const double* y, unsigned long long* flag, unsigned long long n) {
+    for (unsigned long long i = 1; i <= n; ++i) {
+        put_signal(team, x, y, n, flag, i, 1, Block{});
+        signal_wait_until(team, flag, Compare::ge, i, Block{});
+    }
+}
+__global__ void words(Team team, unsigned* x, unsigned n) {
+    atomic_add(team, x, n, 1);
+    wait_until(team, x, Compare::ge, n);
+    sync(team, Block{});
+    barrier(team, Block{});
+}
+__global__ void sums(Team team, double* x, const double* y, unsigned n) { reduce(team, x, y, n, Sum{}, Block{}); }
+__global__ void copies(Team team, double* x, const double* y, unsigned n) { broadcast(team, x, y, n, 0, Block{}); }
+"""
+    flags = ["-std=c++17", "-O3", "-arch=sm_90", "-cubin", "-Xptxas", "-v", "-o", str(tmp_path / "kernels.cubin")]
+    done = compiled(tmp_path, text, NVCC, *flags, f"-I{ROOT}/include", "-x", "cu")
+    assert done.returncode == 0, done.stderr
+    used = [int(number) for number in re.findall(r"Used (\d+) registers", done.stderr)]
+    assert len(used) == 5 and max(used) <= 64, done.stderr
+
+
 def test_kernels_alone_are_cpp17(tmp_path: Path) -> None:
     """Half types are added in float whether half.hpp is included before, after, or not at all."""
     if not NVCC:

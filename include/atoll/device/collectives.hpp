@@ -36,9 +36,12 @@ ATOLL_ANYWHERE void copy_own(T* dst, const T* src, unsigned long long count, Sco
 template <class T, class Scope>
 ATOLL_ANYWHERE void put_to_all(const Team& team, T* dst, const T* src, unsigned long long count,
                                Scope scope) {
-    for (int k = 1; k < team.n_pes; ++k)
-        copy(at(team, dst, (team.my_pe + k) % team.n_pes), src, count * sizeof(T), scope);
-    copy_own(dst, src, count, scope);
+    int pe = team.my_pe;
+    ATOLL_ROLLED for (int k = 0; k < team.n_pes; ++k) {
+        pe = pe + 1 < team.n_pes ? pe + 1 : 0;
+        T* const to = at(team, dst, pe);
+        if (to != src) copy(to, src, count * sizeof(T), scope);
+    }
 }
 
 /// Eight bytes of elements.

@@ -96,23 +96,26 @@ __device__ __noinline__ inline void trap(const Watch* watch) {
     __trap();
 }
 
-/// Adds the grid, and the place of this thread in it.
-__device__ __noinline__ inline Report with_position(const Report& what) {
-    Report report = what;
-    report.blocks = gridDim.x * gridDim.y * gridDim.z;
-    report.threads = blockDim.x * blockDim.y * blockDim.z;
-    report.block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-    report.thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-    return report;
+/// Writes a report but for its state, with the grid and this thread's position in it. A copy of the whole would hold it in
+/// registers, and each kernel that waits would need these.
+__device__ __noinline__ inline void write_report(Report* to, const Report& what) {
+    auto* const words = reinterpret_cast<unsigned*>(to);
+    ATOLL_ROLLED for (unsigned i = 1; i < sizeof(Report) / sizeof(unsigned); ++i) {
+        unsigned word;
+        __builtin_memcpy(&word, reinterpret_cast<const char*>(&what) + i * sizeof word, sizeof word);
+        store_relaxed(words + i, word);
+    }
+    store_relaxed(&to->blocks, gridDim.x * gridDim.y * gridDim.z);
+    store_relaxed(&to->threads, blockDim.x * blockDim.y * blockDim.z);
+    store_relaxed(&to->block, blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z));
+    store_relaxed(&to->thread, threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z));
 }
 
 /// Reports a wait that exceeded its bound, or a wrong PE, and traps. The first thread of the PE's kernels
 /// reports.
 __device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& what, unsigned state = 2) {
     if (atomicCAS_system(&watch->report.state, 0u, 1u) == 0u) {
-        Report report = with_position(what);
-        report.state = 1;
-        watch->report = report;
+        write_report(&watch->report, what);
         __threadfence_system();
         store_relaxed(&watch->report.state, state);
         __threadfence_system();
@@ -123,7 +126,7 @@ __device__ __noinline__ inline void report_and_trap(Watch* watch, const Report& 
 /// Answers the host, which asks a few times a second. One of the waiting threads does so.
 __device__ __noinline__ inline void answer_host(Watch* watch, const Report& what) {
     if (atomicCAS_system(&watch->asked, 1u, 2u) != 1u) return;
-    watch->waiting = with_position(what);
+    write_report(&watch->waiting, what);
     __threadfence_system();
     store_relaxed(&watch->asked, 3u);
 }
