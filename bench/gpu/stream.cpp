@@ -32,7 +32,10 @@ class Nccl {
     };
     explicit Nccl(atl::Job& job) {
         const char* named = std::getenv("LIBNCCL");
-        library_ = ::dlopen(named ? named : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+        int gpus = 0;
+        check(cudaGetDeviceCount(&gpus));
+        // NCCL takes one rank for each GPU.
+        if (gpus >= job.n_pes()) library_ = ::dlopen(named ? named : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
         std::vector<int> found{library_ ? 1 : 0}, all{0};
         job.world().min_reduce(all, found);
         if (all[0] == 0) return;

@@ -159,7 +159,16 @@ __global__ void words(Team team, unsigned* x, unsigned n) {
 __global__ void sums(Team team, double* x, const double* y, unsigned n) { reduce(team, x, y, n, Sum{}, Block{}); }
 __global__ void copies(Team team, double* x, const double* y, unsigned n) { broadcast(team, x, y, n, 0, Block{}); }
 """
-    flags = ["-std=c++17", "-O3", "-arch=sm_90", "-cubin", "-Xptxas", "-v", "-o", str(tmp_path / "kernels.cubin")]
+    flags = [
+        "-std=c++17",
+        "-O3",
+        "-arch=sm_90",
+        "-cubin",
+        "-Xptxas",
+        "-v",
+        "-o",
+        str(tmp_path / "kernels.cubin"),
+    ]
     done = compiled(tmp_path, text, NVCC, *flags, f"-I{ROOT}/include", "-x", "cu")
     assert done.returncode == 0, done.stderr
     used = [int(number) for number in re.findall(r"Used (\d+) registers", done.stderr)]

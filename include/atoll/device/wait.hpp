@@ -96,15 +96,13 @@ __device__ __noinline__ inline void trap(const Watch* watch) {
     __trap();
 }
 
-/// Writes a report but for its state, with the grid and this thread's position in it. A copy of the whole would hold it in
-/// registers, and each kernel that waits would need these.
+/// Writes a report but for its state, with the grid and this thread's position in it. A copy of the whole
+/// would hold it in registers, and each kernel that waits would need these.
 __device__ __noinline__ inline void write_report(Report* to, const Report& what) {
     auto* const words = reinterpret_cast<unsigned*>(to);
-    ATOLL_ROLLED for (unsigned i = 1; i < sizeof(Report) / sizeof(unsigned); ++i) {
-        unsigned word;
-        __builtin_memcpy(&word, reinterpret_cast<const char*>(&what) + i * sizeof word, sizeof word);
-        store_relaxed(words + i, word);
-    }
+    const auto* const from = reinterpret_cast<const volatile unsigned*>(&what);
+    ATOLL_ROLLED for (unsigned i = 1; i < sizeof(Report) / sizeof(unsigned); ++i)
+        store_relaxed(words + i, static_cast<unsigned>(from[i]));
     store_relaxed(&to->blocks, gridDim.x * gridDim.y * gridDim.z);
     store_relaxed(&to->threads, blockDim.x * blockDim.y * blockDim.z);
     store_relaxed(&to->block, blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z));
