@@ -138,13 +138,17 @@ void measure(Bench& b) {
     each(b, "barrier after 8 B a thread, block", 0, 1, [&](cudaStream_t s, int rounds) {
         barriers<<<1, 32, 0, s>>>(b.team, reinterpret_cast<Word*>(b.target()), rounds);
     });
-    each(b, "atomic_fetch_add", 8, 1, [&](cudaStream_t s, int rounds) {
-        fetch_adds<<<1, 1, 0, s>>>(b.team, reinterpret_cast<Word*>(b.target()), rounds);
-    });
-    Word* const theirs = b.job.context().ptr(reinterpret_cast<Word*>(b.target()), b.team.my_pe == 0 ? 1 : 0);
+    // The way to a word depends on its address. So each batch uses a word at another of 16 places.
+    std::size_t place = 0;
+    const auto word = [&] { return reinterpret_cast<Word*>(b.target() + place++ % 16 * (4096 + 64)); };
+    each(b, "atomic_fetch_add", 8, 1,
+         [&](cudaStream_t s, int rounds) { fetch_adds<<<1, 1, 0, s>>>(b.team, word(), rounds); });
+    const int other = b.team.my_pe == 0 ? 1 : 0;
+    place = 0;
     each(
         b, "atomic_fetch_add", 8, 1,
         [&](cudaStream_t s, int rounds) {
+            Word* const theirs = b.job.context().ptr(word(), other);
             bare_fetch_adds<<<1, 1, 0, s>>>(b.team.my_pe, theirs, b.flag(), rounds);
         },
         "bare");

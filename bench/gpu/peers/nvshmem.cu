@@ -16,6 +16,8 @@ using peers::Word;
 constexpr int batches = 15;
 constexpr int rounds = 2000;
 constexpr std::size_t large = std::size_t{64} << 20;
+/// The way to a word depends on its address. So each batch of a row uses a word at another of these places.
+constexpr std::size_t places = 16, bytes_between = 4096 + 64;
 
 __global__ void flags(int me, Word* flag, Word from) {
     for (Word i = from; i < from + rounds; ++i) {
@@ -93,17 +95,19 @@ struct Bench {
 };
 
 void measure(Bench& b) {
-    auto* block = static_cast<char*>(nvshmem_calloc(1, 2 * large + 4096));
-    auto* flag = reinterpret_cast<Word*>(block);
-    char *dst = block + 4096, *src = dst + large;
+    constexpr std::size_t words = places * bytes_between;
+    auto* block = static_cast<char*>(nvshmem_calloc(1, 2 * large + words));
+    char *dst = block + words, *src = dst + large;
+    std::size_t place = 0;
+    const auto word = [&] { return reinterpret_cast<Word*>(block + place++ % places * bytes_between); };
     Word epoch = 1;
     const auto next = [&] { return (epoch += rounds) - rounds; };
     b.each("flag one way (p, wait_until)", 8, 2 * rounds, 2,
-           [&](cudaStream_t s) { flags<<<1, 1, 0, s>>>(b.me, flag, next()); });
+           [&](cudaStream_t s) { flags<<<1, 1, 0, s>>>(b.me, word(), next()); });
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{1024}, std::size_t{16384}}) {
         const unsigned threads = bytes < 1024 ? 32 : bytes == 1024 ? 64 : 1024;
         b.each("put_signal, block", bytes, 2 * rounds, 2, [&](cudaStream_t s) {
-            put_signals<<<1, threads, 0, s>>>(b.me, dst, src, bytes, flag, next());
+            put_signals<<<1, threads, 0, s>>>(b.me, dst, src, bytes, word(), next());
         });
     }
     b.each("sync, block", 0, rounds, b.n_pes, [&](cudaStream_t s) { syncs<<<1, 32, 0, s>>>(); });
@@ -111,7 +115,7 @@ void measure(Bench& b) {
         barriers<<<1, 32, 0, s>>>((b.me + 1) % b.n_pes, reinterpret_cast<Word*>(dst));
     });
     b.each("atomic_fetch_add", 8, rounds, 1,
-           [&](cudaStream_t s) { fetch_adds<<<1, 1, 0, s>>>(b.me, reinterpret_cast<Word*>(dst)); });
+           [&](cudaStream_t s) { fetch_adds<<<1, 1, 0, s>>>(b.me, word()); });
     for (const std::size_t count : {std::size_t{2}, std::size_t{512}, std::size_t{16384}}) {
         constexpr unsigned threads = 256;  // more threads would need more registers than there are
         auto* sum = reinterpret_cast<float*>(dst);
