@@ -60,11 +60,15 @@ __global__ void syncs_by_function(Team team, int rounds) {
     for (int i = 0; i < rounds; ++i) device::sync(team, device::Block{});
 }
 
-__global__ void fetch_adds(Team team, Word* word, int rounds) {
+/// The time to reach a word depends on its address. So rounds use words at 16 places in turn.
+__device__ Word* place(Word* words, int round) { return words + round % 16 * ((4096 + 64) / sizeof(Word)); }
+
+__global__ void fetch_adds(Team team, Word* words, int rounds) {
     Word sum = 0;
     if (team.my_pe == 0)
-        for (int i = 0; i < rounds; ++i) sum += device::atomic_fetch_add(team, word, 1 + (sum & 1), 1);
-    if (sum == 1) *word = sum;
+        for (int i = 0; i < rounds; ++i)
+            sum += device::atomic_fetch_add(team, place(words, i), 1 + (sum & 1), 1);
+    if (sum == 1) *words = sum;
 }
 
 /// The same on an address that the host computed: the baseline.
@@ -75,7 +79,7 @@ __global__ void bare_fetch_adds(int me, Word* theirs, Word* out, int rounds) {
             Word before;
             asm volatile("atom.relaxed.sys.global.add.u64 %0, [%1], %2;"
                          : "=l"(before)
-                         : "l"(theirs), "l"(1 + (sum & 1))
+                         : "l"(place(theirs, i)), "l"(1 + (sum & 1))
                          : "memory");
             sum += before;
         }
@@ -138,17 +142,13 @@ void measure(Bench& b) {
     each(b, "barrier after 8 B a thread, block", 0, 1, [&](cudaStream_t s, int rounds) {
         barriers<<<1, 32, 0, s>>>(b.team, reinterpret_cast<Word*>(b.target()), rounds);
     });
-    // The way to a word depends on its address. So each batch uses a word at another of 16 places.
-    std::size_t place = 0;
-    const auto word = [&] { return reinterpret_cast<Word*>(b.target() + place++ % 16 * (4096 + 64)); };
-    each(b, "atomic_fetch_add", 8, 1,
-         [&](cudaStream_t s, int rounds) { fetch_adds<<<1, 1, 0, s>>>(b.team, word(), rounds); });
-    const int other = b.team.my_pe == 0 ? 1 : 0;
-    place = 0;
+    each(b, "atomic_fetch_add", 8, 1, [&](cudaStream_t s, int rounds) {
+        fetch_adds<<<1, 1, 0, s>>>(b.team, reinterpret_cast<Word*>(b.target()), rounds);
+    });
+    Word* const theirs = b.job.context().ptr(reinterpret_cast<Word*>(b.target()), b.team.my_pe == 0 ? 1 : 0);
     each(
         b, "atomic_fetch_add", 8, 1,
         [&](cudaStream_t s, int rounds) {
-            Word* const theirs = b.job.context().ptr(word(), other);
             bare_fetch_adds<<<1, 1, 0, s>>>(b.team.my_pe, theirs, b.flag(), rounds);
         },
         "bare");

@@ -16,19 +16,24 @@ using peers::Word;
 constexpr int batches = 15;
 constexpr int rounds = 2000;
 constexpr std::size_t large = std::size_t{64} << 20;
-/// The way to a word depends on its address. So each batch of a row uses a word at another of these places.
+/// The time to reach a word depends on its address. So rounds use words at these places in turn.
 constexpr std::size_t places = 16, bytes_between = 4096 + 64;
+__device__ Word* place(Word* words, Word round) {
+    return words + round % places * (bytes_between / sizeof(Word));
+}
 
-__global__ void flags(int me, Word* flag, Word from) {
+__global__ void flags(int me, Word* words, Word from) {
     for (Word i = from; i < from + rounds; ++i) {
+        Word* const flag = place(words, i);
         if (me == 0) nvshmem_uint64_p(flag, i, 1);
         nvshmem_uint64_wait_until(flag, NVSHMEM_CMP_GE, i);
         if (me == 1) nvshmem_uint64_p(flag, i, 0);
     }
 }
 
-__global__ void put_signals(int me, char* dst, const char* src, std::size_t bytes, Word* flag, Word from) {
+__global__ void put_signals(int me, char* dst, const char* src, std::size_t bytes, Word* words, Word from) {
     for (Word i = from; i < from + rounds; ++i) {
+        Word* const flag = place(words, i);
         if (me == 0) nvshmemx_putmem_signal_block(dst, src, bytes, flag, i, NVSHMEM_SIGNAL_SET, 1);
         if (threadIdx.x == 0) nvshmem_signal_wait_until(flag, NVSHMEM_CMP_GE, i);
         __syncthreads();
@@ -47,11 +52,12 @@ __global__ void barriers(int beside, Word* data) {
     }
 }
 
-__global__ void fetch_adds(int me, Word* word) {
+__global__ void fetch_adds(int me, Word* words) {
     Word sum = 0;
     if (me == 0)
-        for (int i = 0; i < rounds; ++i) sum += nvshmem_uint64_atomic_fetch_add(word, 1 + (sum & 1), 1);
-    if (sum == 1) *word = sum;
+        for (Word i = 0; i < rounds; ++i)
+            sum += nvshmem_uint64_atomic_fetch_add(place(words, i), 1 + (sum & 1), 1);
+    if (sum == 1) *words = sum;
 }
 
 __global__ void reduces(float* dst, const float* src, std::size_t count) {
@@ -95,19 +101,17 @@ struct Bench {
 };
 
 void measure(Bench& b) {
-    constexpr std::size_t words = places * bytes_between;
-    auto* block = static_cast<char*>(nvshmem_calloc(1, 2 * large + words));
-    char *dst = block + words, *src = dst + large;
-    std::size_t place = 0;
-    const auto word = [&] { return reinterpret_cast<Word*>(block + place++ % places * bytes_between); };
+    auto* block = static_cast<char*>(nvshmem_calloc(1, 2 * large + places * bytes_between));
+    auto* words = reinterpret_cast<Word*>(block);
+    char *dst = block + places * bytes_between, *src = dst + large;
     Word epoch = 1;
     const auto next = [&] { return (epoch += rounds) - rounds; };
     b.each("flag one way (p, wait_until)", 8, 2 * rounds, 2,
-           [&](cudaStream_t s) { flags<<<1, 1, 0, s>>>(b.me, word(), next()); });
+           [&](cudaStream_t s) { flags<<<1, 1, 0, s>>>(b.me, words, next()); });
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{1024}, std::size_t{16384}}) {
         const unsigned threads = bytes < 1024 ? 32 : bytes == 1024 ? 64 : 1024;
         b.each("put_signal, block", bytes, 2 * rounds, 2, [&](cudaStream_t s) {
-            put_signals<<<1, threads, 0, s>>>(b.me, dst, src, bytes, word(), next());
+            put_signals<<<1, threads, 0, s>>>(b.me, dst, src, bytes, words, next());
         });
     }
     b.each("sync, block", 0, rounds, b.n_pes, [&](cudaStream_t s) { syncs<<<1, 32, 0, s>>>(); });
@@ -115,7 +119,7 @@ void measure(Bench& b) {
         barriers<<<1, 32, 0, s>>>((b.me + 1) % b.n_pes, reinterpret_cast<Word*>(dst));
     });
     b.each("atomic_fetch_add", 8, rounds, 1,
-           [&](cudaStream_t s) { fetch_adds<<<1, 1, 0, s>>>(b.me, word()); });
+           [&](cudaStream_t s) { fetch_adds<<<1, 1, 0, s>>>(b.me, words); });
     for (const std::size_t count : {std::size_t{2}, std::size_t{512}, std::size_t{16384}}) {
         constexpr unsigned threads = 256;  // more threads would need more registers than there are
         auto* sum = reinterpret_cast<float*>(dst);
