@@ -31,9 +31,11 @@ ATOLL_ANYWHERE inline void refuse(const char* why) {
 #if defined(__CUDACC_RTC__)
     __assertfail(why, "nvshmem.h of Atoll", 0, "a function of NVSHMEM", 1);
     __trap();
+    __builtin_unreachable();
 #elif defined(__CUDA_ARCH__)
     __assert_fail(why, "nvshmem.h of Atoll", 0, "a function of NVSHMEM");
     __trap();
+    __builtin_unreachable();
 #else
     static_cast<void>(why);
 #endif
@@ -203,8 +205,7 @@ ATOLL_ANYWHERE inline void signal_op(Word* signal, Word value, int op, int pe) {
 }
 ATOLL_ANYWHERE inline Word signal_fetch(const Word* signal) { return device::signal_fetch(world(), signal); }
 ATOLL_ANYWHERE inline Word signal_wait_until(const Word* signal, int cmp, Word value) {
-    device::signal_wait_until(known_world(), signal, comparison(cmp), value);
-    return signal_fetch(signal);
+    return device::detail::signal_that_ends(known_world(), signal, comparison(cmp), value, Thread{}, 0, 0);
 }
 ATOLL_ANYWHERE inline void signal_counted_reset(Word* signal) {
     device::signal_set(known_world(), signal, 0, world().my_pe);

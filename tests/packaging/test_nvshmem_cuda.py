@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -79,3 +81,67 @@ using Tile = nvshmemx::Tensor<float, Form>;
 __global__ void fold(Tile src, Tile dst, Place start, Place end) {{ {calls} }}
 """
     assert errors(tmp_path, text) == ""
+
+
+CALLS = {
+    "one_p": ("double* x, double v", "nvshmem_double_p(x, v, 1)", "p(team, x, v, 1)"),
+    "one_g": ("double* x, double* y", "*y = nvshmem_double_g(x, 1)", "*y = g(team, x, 1)"),
+    "add": (
+        "unsigned long* x, unsigned long* y",
+        "*y = nvshmem_ulong_atomic_fetch_add(x, 3, 1)",
+        "*y = atomic_fetch_add(team, x, 3, 1)",
+    ),
+    "signal": (
+        "uint64_t* x, uint64_t v",
+        "nvshmemx_signal_op(x, v, NVSHMEM_SIGNAL_SET, 1)",
+        "signal_set(team, x, v, 1)",
+    ),
+    "block": (
+        "char* x, const char* y, size_t n",
+        "nvshmemx_putmem_block(x, y, n, 1)",
+        "put(team, x, y, n, 1, Block{})",
+    ),
+    "signal_wait": (
+        "uint64_t* x, uint64_t v",
+        "nvshmem_signal_wait_until(x, NVSHMEM_CMP_GE, v)",
+        "signal_wait_until(team, x, Compare::ge, v)",
+    ),
+}
+
+
+def instructions(text: str) -> dict[str, Counter[str]]:
+    """The instructions of each function of a PTX file, by name, without those that load the team."""
+    found = {}
+    for _, name, body in re.findall(
+        r"\.(entry|func)[^;{]*?\b([a-z]\w+)\([^{]*\n\{(.*?)\n\}", text, re.DOTALL
+    ):
+        names = re.findall(r"^\s+(?:@!?%p\d+ )?([a-z][\w.]*)", body, re.MULTILINE)
+        found[name] = Counter(word for word in names if not word.startswith(("ld.const", "ld.param")))
+    return found
+
+
+def test_a_call_costs_no_more_than_our_own(tmp_path: Path) -> None:
+    """NVSHMEM's calls find the team in a constant, ours in an argument. Waits also refuse a module that does not know the
+    job.
+    """
+    sides = {"nvshmem": "#include <nvshmem.h>\n#include <nvshmemx.h>\n"}
+    sides["ours"] = (
+        "#include <cstdint>\n#include <atoll/device/device.hpp>\nusing namespace atl;\nusing namespace atl::device;\n"
+    )
+    found = {}
+    for side, text in sides.items():
+        for name, (arguments, theirs, ours) in CALLS.items():
+            body = f"Team team, {arguments}) {{ {ours}" if side == "ours" else f"{arguments}) {{ {theirs}"
+            text += f'extern "C" __global__ void {name}({body}; }}\n'
+        assert errors(tmp_path, text) == ""
+        found[side] = instructions((tmp_path / "program.ptx").read_text())
+    for name in CALLS:
+        theirs, ours = found["nvshmem"][name], found["ours"][name]
+        if name == "block":  # a function of its own
+            theirs = found["nvshmem"]["nvshmemx_putmem_block"]
+        assert sum(ours.values()) > 5 and not ours - theirs, (name, ours - theirs)
+        more = theirs - ours
+        if name == "signal_wait":
+            refusal = r"(mov|setp|bra|call|trap|st\.param|param\d|cvta)\b"
+            more = Counter({word: n for word, n in more.items() if not re.match(refusal, word)})
+        assert not more, (name, more)

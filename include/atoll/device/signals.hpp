@@ -108,21 +108,37 @@ ATOLL_ANYWHERE void put_signal_nbi(const Team& team, T* dst, const T* src, unsig
     put_signal(team, dst, src, count, signal, value, op, pe, scope);
 }
 
+namespace detail {
+
+/// Waits as signal_wait_until does. The thread of rank 0 gets the value that ended the wait.
+template <class T, class Scope>
+ATOLL_ANYWHERE T signal_that_ends(const Team& team, const T* signal, Compare cmp, T value, Scope scope,
+                                  int tag, unsigned long long bound_ns) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "signals have 4 or 8 bytes");
+    const Traced traced(team, scope, Operation::signal_wait_until, -1, signal, 0, bits_of(value));
+    T last{};
+    if (scope.rank() == 0) {
+        const Call call{Operation::signal_wait_until, tag, bound_ns};
+        spin_on(
+            team, signal,
+            [&](T found) {
+                last = found;
+                return compare(found, cmp, value);
+            },
+            [&] { return waiting(team.control, call, signal, cmp, value); });
+    }
+    scope.sync();
+    return last;
+}
+
+}  // namespace detail
+
 /// Wait until this PE's signal cmp `value` holds. A wait longer than `bound_ns` is reported with `tag`.
 /// Memory order: acquire, for all threads of the scope: they may read all that was written before the signal.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void signal_wait_until(const Team& team, const T* signal, Compare cmp, SameAs<T> value,
                                       Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "signals have 4 or 8 bytes");
-    const detail::Traced traced(team, scope, Operation::signal_wait_until, -1, signal, 0,
-                                detail::bits_of(T(value)));
-    if (scope.rank() == 0) {
-        const detail::Call call{Operation::signal_wait_until, tag, bound_ns};
-        detail::spin_on(
-            team, signal, [&](T found) { return detail::compare(found, cmp, value); },
-            [&] { return detail::waiting(team.control, call, signal, cmp, value); });
-    }
-    scope.sync();
+    static_cast<void>(detail::signal_that_ends<T>(team, signal, cmp, value, scope, tag, bound_ns));
 }
 
 /// Wait until this PE's signal is at least n, then subtract n. So a CUDA graph that is launched again finds
