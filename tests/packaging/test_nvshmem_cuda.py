@@ -79,3 +79,29 @@ using Tile = nvshmemx::Tensor<float, Form>;
 __global__ void fold(Tile src, Tile dst, Place start, Place end) {{ {calls} }}
 """
     assert errors(tmp_path, text) == ""
+
+
+def test_kernels_that_programs_declare_for_all_types_and_scopes(tmp_path: Path) -> None:
+    """By the macros that repeat a template, as NVSHMEM's own tests do; halves are among the types."""
+    text = """
+#include <nvshmem.h>
+#include <device_host/nvshmem_common.cuh>
+#define FOLD(SCOPE, SUFFIX, PREFIX, NAME, TYPE, OP)                                                  \\
+    __global__ void fold_##NAME##_##OP##_##SCOPE(TYPE* x, const TYPE* y) {                           \\
+        nvshmem##PREFIX##_##NAME##_##OP##_reduce##SUFFIX(NVSHMEM_TEAM_WORLD, x, y, 1);               \\
+    }
+#define MOVE(SCOPE, SUFFIX, PREFIX, NAME, TYPE)                                                      \\
+    __global__ void move_##NAME##_##SCOPE(TYPE* x, const TYPE* y) {                                  \\
+        nvshmem##PREFIX##_##NAME##_put##SUFFIX(x, y, 1, 0);                                          \\
+    }
+#define WAIT(NAME, TYPE) \\
+    __global__ void wait_##NAME(TYPE* x) { nvshmem_##NAME##_wait_until(x, NVSHMEM_CMP_EQ, (TYPE)1); }
+#define BITS(BITS, TYPE) \\
+    __global__ void bits_##BITS(TYPE* x) { nvshmem_put##BITS(x, x, 1, 0); }
+NVSHMEMI_REPT_FOR_STANDARD_REDUCE_TYPES_WITH_SCOPE2(FOLD, block, _block, x, max)
+NVSHMEMI_REPT_FOR_STANDARD_RMA_TYPES_AND_SCOPES2(MOVE)
+NVSHMEMI_REPT_FOR_WAIT_TYPES(WAIT)
+NVSHMEMI_REPT_FOR_SIZES_WITH_TYPE(BITS)
+const void* made[] = {(void*)fold_half_max_block, (void*)move_bfloat16_warp, (void*)wait_size, (void*)bits_128};
+"""
+    assert errors(tmp_path, text) == ""

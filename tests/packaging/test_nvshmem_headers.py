@@ -148,3 +148,37 @@ def test_a_host_that_calls_functions_of_kernels_is_told_the_one_on_streams(langu
     for name in ("float_put_signal", "signal_wait_until"):
         assert f"nvshmem_{name} is a function of kernels; on the host call nvshmemx_{name}_on_stream" in said
     assert "nvshmem_int_test is a function of kernels" in said
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_functions_that_programs_declare_for_all_types(language: str) -> None:
+    """By the macros that repeat a template, as bindings for Python do."""
+    text = """#include <host/nvshmem_api.h>
+    #define PUT(NAME, TYPE)                              \\
+        void my_##NAME##_p(TYPE* dest, TYPE value, int pe); \\
+        void my_##NAME##_p(TYPE* dest, TYPE value, int pe) { nvshmem_##NAME##_p(dest, value, pe); }
+    NVSHMEMI_REPT_FOR_STANDARD_RMA_TYPES(PUT)
+    #define FOLD(NAME, TYPE, OP)                            \\
+        int my_##NAME##_##OP(TYPE* x, const TYPE* y);    \\
+        int my_##NAME##_##OP(TYPE* x, const TYPE* y) {   \\
+            return nvshmem_##NAME##_##OP##_reduce(NVSHMEM_TEAM_WORLD, x, y, 1); \\
+        }
+    NVSHMEMI_REPT_TYPES_AND_OPS_FOR_REDUCE(FOLD)
+    #define MOVE(BITS)                         \\
+        void my_put##BITS(void* x, void* y); \\
+        void my_put##BITS(void* x, void* y) { nvshmem_put##BITS(x, y, 1, 0); }
+    NVSHMEMI_REPT_FOR_SIZES(MOVE)
+    #define NVSHMEMI_DECL_TYPE_SWAP(NAME, TYPE, OP)        \\
+        TYPE my_##NAME##_##OP(TYPE* x, TYPE value);     \\
+        TYPE my_##NAME##_##OP(TYPE* x, TYPE value) { return nvshmem_##NAME##_atomic_##OP(x, value, 0); }
+    NVSHMEMI_REPT_OPGROUP_FOR_BITWISE_AMO(SWAP, swap)
+    NVSHMEMI_REPT_OPGROUP_FOR_STANDARD_AMO(SWAP, swap)
+    NVSHMEMI_REPT_OPGROUP_FOR_EXTENDED_AMO(SWAP, swap)
+    void all(double* x, unsigned long* y, ptrdiff_t* z);
+    void all(double* x, unsigned long* y, ptrdiff_t* z) {
+        my_double_p(x, my_double_swap(x, 1.5), 0);
+        my_ptrdiff_p(z, (ptrdiff_t)my_ulong_swap(y, 1), my_ulong_xor(y, y) + my_double_sum(x, x));
+        my_put128(x, y);
+    }
+    """
+    assert compiled(language, text) == ""
