@@ -5,6 +5,11 @@
 #define ATOLL_NVSHMEM_KERNELS_H
 #if defined(__CUDACC__)
 
+#if __cplusplus < 201402L
+#error Kernels that call NVSHMEM functions need C++14 on Atoll: compile with -std=c++14 or later
+#include "add -std=c++14"  // a missing file ends the compilation, where #error goes on to more errors
+#endif
+
 /* A call to a PE before the state is filled finds a team of no PEs, so the check costs valid calls nothing.
  */
 #define ATOLL_DEVICE_NO_TEAM() ::atl::nvshmem_kernel::refuse_unfilled()

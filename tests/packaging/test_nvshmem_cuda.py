@@ -20,11 +20,11 @@ OF_TORCH = [
 pytestmark = pytest.mark.skipif(not NVCC, reason="nvcc is not installed")
 
 
-def errors(folder: Path, text: str, *flags: str) -> str:
+def errors(folder: Path, text: str, *flags: str, standard: str = "c++17") -> str:
     """The errors of nvcc for a text; empty if it compiles."""
     source = folder / "program.cu"
     source.write_text(text)
-    command = [str(NVCC), "-arch=sm_90", "-std=c++17", "-ptx", "-o", str(folder / "program.ptx"), *flags]
+    command = [str(NVCC), "-arch=sm_90", f"-std={standard}", "-ptx", "-o", str(folder / "program.ptx"), *flags]
     done = subprocess.run(
         [*command, *(f"-I{place}" for place in FOLDERS), str(source)],
         capture_output=True,
@@ -105,3 +105,19 @@ NVSHMEMI_REPT_FOR_SIZES_WITH_TYPE(BITS)
 const void* made[] = {(void*)fold_half_max_block, (void*)move_bfloat16_warp, (void*)wait_size, (void*)bits_128};
 """
     assert errors(tmp_path, text) == ""
+
+
+def test_the_oldest_standard_of_cpp(tmp_path: Path) -> None:
+    """C++14, without tiles. Before it, one sentence."""
+    text = """
+#include <nvshmem.h>
+#include <nvshmemx.h>
+__global__ void shift(float* x, int pe) {
+    nvshmemx_float_put_nbi_block(x, x, 4, pe);
+    nvshmem_quiet();
+}
+"""
+    assert errors(tmp_path, text, standard="c++14") == ""
+    said = errors(tmp_path, text, standard="c++11")
+    assert "need C++14 on Atoll: compile with -std=c++14" in said
+    assert "constexpr" not in said, said
