@@ -49,6 +49,12 @@ typedef nvshmem_team_t nvshmemx_team_t;
 typedef uint64_t nvshmemx_team_uniqueid_t;
 typedef int nvshmemx_qp_handle_t;
 typedef uint64_t nvshmemx_region_handle_t;
+/* A version of the library, in which NVSHMEM's own tests note the one that they were compiled with. */
+typedef struct {
+    int major;
+    int minor;
+    int patch;
+} nvshmemi_version_t;
 
 /* Teams that exist from the start. Members of MC_SHARED reach each other by loads and stores; Atoll has no
  * multicast memory. */
