@@ -307,8 +307,7 @@ def files() -> dict[str, str]:
         "nvshmem/include/atoll_nvshmem/prototypes.h": prototypes(table),
         "nvshmem/include/atoll_nvshmem/kernel_functions.h": kernel_functions(table),
         "nvshmem/include/atoll_nvshmem/shared_functions.h": shared_functions(table),
-        "nvshmem/include/atoll_nvshmem/type_lists.h": NOTE
-        + type_lists(table.c, table.members, HALVES),
+        "nvshmem/include/atoll_nvshmem/type_lists.h": NOTE + type_lists(table.c, table.members, HALVES),
         "nvshmem/exports.map": exports(table),
         "nvshmem/numbered/names.cpp": numbered(table),
         "../../docs/nvshmem-coverage.md": coverage_page(),

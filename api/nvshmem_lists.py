@@ -17,7 +17,11 @@ FORMS = {
 SCOPES = ("thread, , ", "warp, _warp, x", "block, _block, x")
 SIZES = {8: "int8_t", 16: "int16_t", 32: "int32_t", 64: "int64_t", 128: "int4"}
 # Lists of types of reductions: the list whose types come first, and the set in api/nvshmem.toml of all its types.
-REDUCED = {"BITWISE": ("", "reduce_bit"), "STANDARD": ("BITWISE", "reduce_all"), "ARITH": ("STANDARD", "reduce_all")}
+REDUCED = {
+    "BITWISE": ("", "reduce_bit"),
+    "STANDARD": ("BITWISE", "reduce_all"),
+    "ARITH": ("STANDARD", "reduce_all"),
+}
 OPERATORS = {"BITWISE": ("and", "or", "xor"), "STANDARD": ("min", "max"), "ARITH": ("prod", "sum")}
 # Groups of atomics: the sets of their types, and the set of those in another group. Their templates have names that begin
 # with NVSHMEMI_DECL_TYPE_.
@@ -27,12 +31,12 @@ ATOMICS = {
     "EXTENDED_AMO": (("amo_float",), ""),
 }
 
-Macro = tuple[str, list[str], list[str]]  # its name with parameters, its lines, and those lines without halves
+Macro = tuple[
+    str, list[str], list[str]
+]  # its name with parameters, its lines, and those lines without halves
 
 
-def type_lists(
-    spelling: dict[str, str], members: Callable[[str], list[str]], halves: tuple[str, ...]
-) -> str:
+def type_lists(spelling: dict[str, str], members: Callable[[str], list[str]], halves: tuple[str, ...]) -> str:
     """The definitions, with types as `spelling` spells them. `members` returns the types of a set."""
 
     def kinds_of(sets: tuple[str, ...], but: str) -> list[str]:

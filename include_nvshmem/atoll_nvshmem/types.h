@@ -49,7 +49,7 @@ typedef nvshmem_team_t nvshmemx_team_t;
 typedef uint64_t nvshmemx_team_uniqueid_t;
 typedef int nvshmemx_qp_handle_t;
 typedef uint64_t nvshmemx_region_handle_t;
-/* A version of the library, in which NVSHMEM's own tests note the one that they were compiled with. */
+/* A version of the library: NVSHMEM's own tests keep that of their compilation in it. */
 typedef struct {
     int major;
     int minor;

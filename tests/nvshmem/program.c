@@ -94,7 +94,8 @@ static int is_active(uint32_t hints) {
 /* One region at a time. Wrong calls return a status, and change nothing. */
 static void regions(void) {
     nvshmemx_region_handle_t region = 0, other = 0;
-    nvshmemx_region_attrs_t batch = NVSHMEMX_REGION_ATTRS_INITIALIZER, wrong = NVSHMEMX_REGION_ATTRS_INITIALIZER;
+    nvshmemx_region_attrs_t batch = NVSHMEMX_REGION_ATTRS_INITIALIZER,
+                            wrong = NVSHMEMX_REGION_ATTRS_INITIALIZER;
     batch.hints = NVSHMEMX_REGION_HINT_BATCH_RMA;
     wrong.hints = 1u << 31;
     REQUIRE(is_active(NVSHMEMX_REGION_HINT_NONE) == 0);

@@ -24,7 +24,15 @@ def errors(folder: Path, text: str, *flags: str, standard: str = "c++17") -> str
     """The errors of nvcc for a text; empty if it compiles."""
     source = folder / "program.cu"
     source.write_text(text)
-    command = [str(NVCC), "-arch=sm_90", f"-std={standard}", "-ptx", "-o", str(folder / "program.ptx"), *flags]
+    command = [
+        str(NVCC),
+        "-arch=sm_90",
+        f"-std={standard}",
+        "-ptx",
+        "-o",
+        str(folder / "program.ptx"),
+        *flags,
+    ]
     done = subprocess.run(
         [*command, *(f"-I{place}" for place in FOLDERS), str(source)],
         capture_output=True,

@@ -139,3 +139,86 @@ with nccl.group():
         "nranks is 2, but the job has 1 PEs; start as many by atoll run -n 2, each of which is one rank"
         in done.stderr
     )
+
+
+PATHFINDER = """
+import cuda.pathfinder
+from cuda.pathfinder import find_nvidia_header_directory, load_nvidia_dynamic_lib
+import nvshmem.core
+loaded = load_nvidia_dynamic_lib("nvshmem_host")
+assert "atoll" in loaded.abs_path, loaded
+assert find_nvidia_header_directory("nvshmem") is not None
+nvshmem.core.init(initializer_method="mpi")  # NVSHMEM's own library is not in the process
+nvshmem.core.finalize()
+try:
+    print(load_nvidia_dynamic_lib("nccl"), find_nvidia_header_directory("nccl"))
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_nvshmems_library_is_found_without_cuda_pathfinder(tmp_path: Path) -> None:
+    done = run(tmp_path, 1, PATHFINDER)
+    assert done.returncode == 0, done.stderr
+    assert "nccl: cuda.pathfinder is not installed" in done.stdout
+
+
+def test_an_installed_cuda_pathfinder_finds_all_other_libraries(tmp_path: Path) -> None:
+    package = tmp_path / "cuda" / "pathfinder"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "from ._parts import find_nvidia_header_directory, load_nvidia_dynamic_lib\n"
+    )
+    (package / "_parts.py").write_text(
+        "def load_nvidia_dynamic_lib(libname):\n    return f'its {libname}'\n"
+        "def find_nvidia_header_directory(libname):\n    return f'headers of {libname}'\n"
+    )
+    done = run(tmp_path, 1, PATHFINDER)
+    assert (done.returncode, done.stdout) == (0, "its nccl headers of nccl\n"), done.stderr
+
+
+def test_init_is_counted(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        2,
+        """
+import nvshmem.core as nv
+nv.init(initializer_method="mpi")
+nv.init(initializer_method="mpi")
+x = nv.array((2,))
+nv.finalize()
+nv.put(x, x, 1 - nv.my_pe())
+try:
+    nv.init(uid=nv.get_unique_id(), rank=5, nranks=9, initializer_method="uid")
+except nv.NvshmemInvalid as error:
+    assert "rank 5 of 9 was passed, but the first call made this process PE" in str(error), error
+nv.finalize()
+try:
+    nv.my_pe()
+except nv.NvshmemInvalid as error:
+    assert "again after finalize()" in str(error), error
+nv.init(initializer_method="mpi")
+print(nv.n_pes())
+nv.finalize()
+""",
+    )
+    assert (done.returncode, done.stdout) == (0, "2\n2\n"), done.stderr
+
+
+def test_properties_of_a_device_without_a_gpu(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        1,
+        """
+from cuda.core import Device, VirtualMemoryResource, VirtualMemoryResourceOptions
+import nvshmem.core
+print(Device().properties.multicast_supported)
+for wrong in (lambda: Device().properties.warp_size, lambda: VirtualMemoryResource(Device())):
+    try:
+        wrong()
+    except (AttributeError, NotImplementedError) as error:
+        assert "in Atoll's substitute for cuda.core" in str(error), error
+        print("right")
+""",
+    )
+    assert (done.returncode, done.stdout) == (0, "False\nright\nright\n"), done.stderr

@@ -162,9 +162,11 @@ class _Finder(importlib.abc.MetaPathFinder):
         return importlib.machinery.ModuleSpec(fullname, _Loader(package, package.modules[fullname]))
 
     def _substitute(self, fullname: str) -> importlib.machinery.ModuleSpec | None:
-        """Find a module in another package's place, where NVIDIA's driver is missing or `atoll run` is the launcher."""
+        """Find a module in another package's place: for all programs, without NVIDIA's driver or below `atoll run`."""
         for package in (PACKAGES[name] for name in self.names):
-            if fullname in package.substitutes and not _has_driver():
+            if fullname in package.always:
+                module = package.always[fullname]
+            elif fullname in package.substitutes and not _has_driver():
                 module = package.substitutes[fullname]
             elif fullname in package.launched and _is_launched():
                 module = package.launched[fullname]

@@ -23,6 +23,8 @@ class Package:
     is a package without contents, unless such a package is installed."""
     launched: dict[str, str] = field(default_factory=dict)
     """The same for processes that `atoll run` started."""
+    always: dict[str, str] = field(default_factory=dict)
+    """The same on every machine."""
 
 
 _NVSHMEM_PARTS = ("amo", "collective", "direct", "mem", "rma")
@@ -122,6 +124,7 @@ PACKAGES = {
             },
             substitutes=_CUDA_CORE,
             launched=_MPI4PY,
+            always={"cuda.pathfinder": "atoll.compat._pathfinder"},
         ),
         Package(
             "nccl",

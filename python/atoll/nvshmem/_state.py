@@ -89,6 +89,8 @@ class State:
 
     def __init__(self) -> None:
         self.joined = False
+        self.inits = 0
+        """Calls of init() for which no finalize() was called."""
         self.ended = False
         self.on_gpu = False
         self.gpu = 0
