@@ -48,6 +48,18 @@ FORWARDED = {
     "atoll_nvshmem/version.h": ("non_abi/nvshmem_version.h",),
 }  # fmt: skip
 
+# Headers of NVSHMEM's inside that programs include to reach its transport.
+REFUSED_HEADERS = (
+    "device_host_transport/nvshmem_common_ibgda.h", "device_host_transport/nvshmem_common_gpunetio.h",
+    "device_host/nvshmem_proxy_channel.h", "device_host/nvshmemi_extern_constant.h",
+    "non_abi/device/common/nvshmemi_common_device.cuh", "non_abi/device/pt-to-pt/ibgda_device.cuh",
+    "non_abi/device/pt-to-pt/nvshmemi_transfer_api.cuh", "non_abi/device/pt-to-pt/proxy_device.cuh",
+    "non_abi/device/pt-to-pt/transfer_device.cuh", "non_abi/device/pt-to-pt/utils_device.h",
+    "non_abi/device/team/nvshmemi_team_defines.cuh",
+    "non_abi/device/threadgroup/nvshmemi_common_device_defines.cuh", "non_abi/device/wait/nvshmemi_wait_until_apis.cuh",
+)  # fmt: skip
+WAY_ROUND = "programs that reach into it run on NVSHMEM alone; others call the functions of nvshmem.h."
+
 
 @dataclass(frozen=True)
 class Function:
@@ -287,7 +299,7 @@ def numbered(table: Table) -> str:
 
 
 def forwards() -> dict[str, str]:
-    """The headers of FORWARDED, by their names within api/generated."""
+    """The headers of FORWARDED and REFUSED_HEADERS, by their names within api/generated."""
     out = {}
     for ours, theirs in FORWARDED.items():
         for name in theirs:
@@ -297,6 +309,9 @@ def forwards() -> dict[str, str]:
                     "//", "/*", 1
                 ).replace("edit those.\n", "edit those. */\n", 1)
             )
+    for name in REFUSED_HEADERS:
+        reason = f"{name} is a part of NVSHMEM's own transport, which does not exist on Atoll: {WAY_ROUND}"
+        out[f"nvshmem/include/{name}"] = f'{NOTE}#error "{reason}"\n#include "{name} of NVSHMEM"\n'
     return out
 
 

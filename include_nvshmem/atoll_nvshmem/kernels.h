@@ -31,8 +31,9 @@ ATOLL_ANYWHERE inline void refuse_unfilled();
 #else
 #define ATOLL_NVSHMEM_CONSTANT __constant__
 #endif
+/* Programs look for this name of NVSHMEM's in a module, to know if it needs nvshmemx_cumodule_init. */
 extern "C" {
-ATOLL_NVSHMEM_CONSTANT atl::nvshmem_kernel::State atoll_nvshmem_state;
+ATOLL_NVSHMEM_CONSTANT atl::nvshmem_kernel::State nvshmemi_device_state_d;
 }
 
 #include "atoll_nvshmem/kernel_bodies.h"
@@ -51,7 +52,7 @@ namespace {  // one for each source file, as the state is
 
 int atoll_nvshmem_fill(const void* state, unsigned long bytes) {
     if (bytes != sizeof(atl::nvshmem_kernel::State)) return -1;
-    return static_cast<int>(cudaMemcpyToSymbol(atoll_nvshmem_state, state, bytes));
+    return static_cast<int>(cudaMemcpyToSymbol(nvshmemi_device_state_d, state, bytes));
 }
 /// Registers this file's state while the program loads.
 struct AtollNvshmemModule {

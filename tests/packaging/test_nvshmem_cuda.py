@@ -126,6 +126,7 @@ __global__ void shift(float* x, int pe) {
 }
 """
     assert errors(tmp_path, text, standard="c++14") == ""
+    assert "nvshmemi_device_state_d" in (tmp_path / "program.ptx").read_text()  # programs look for it
     said = errors(tmp_path, text, standard="c++11")
     assert "need C++14 on Atoll: compile with -std=c++14" in said
     assert "constexpr" not in said, said

@@ -11,11 +11,13 @@ import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (ROOT / "include_nvshmem", ROOT / "api/generated/nvshmem/include", ROOT / "include")
-FORWARDS = sorted(
+THEIRS = sorted(
     str(file.relative_to(FOLDERS[1]))
     for file in FOLDERS[1].rglob("*.*")
     if file.parent.name != "atoll_nvshmem"
 )
+REFUSED = [name for name in THEIRS if "#error" in (FOLDERS[1] / name).read_text()]
+FORWARDS = [name for name in THEIRS if name not in REFUSED]
 LISTED = [
     line.split()
     for line in (ROOT / "api/nvshmem_header_names.txt").read_text().splitlines()
@@ -69,6 +71,14 @@ def test_headers_that_programs_include(language: str) -> None:
         f"#include <{name}>\n" for name in ["nvshmem.h", "nvshmemx.h", *FORWARDS, *reversed(FORWARDS)]
     )
     assert compiled(language, after) == ""
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_headers_of_nvshmems_transport_are_refused_with_the_reason(language: str) -> None:
+    assert "device_host_transport/nvshmem_common_ibgda.h" in REFUSED
+    for name in REFUSED:
+        said = compiled(language, f'#include "nvshmem.h"\n#include "{name}"\n')
+        assert f"{name} is a part of NVSHMEM's own transport, which does not exist on Atoll" in said, said
 
 
 @pytest.mark.parametrize("language", ["c", "c++"])
