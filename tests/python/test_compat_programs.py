@@ -222,3 +222,20 @@ for wrong in (lambda: Device().properties.warp_size, lambda: VirtualMemoryResour
 """,
     )
     assert (done.returncode, done.stdout) == (0, "False\nright\nright\n"), done.stderr
+
+
+def test_the_folder_of_nvidias_wheel_is_atolls(tmp_path: Path) -> None:
+    """Programs that compile kernels find NVSHMEM by `nvidia.nvshmem`."""
+    done = run(
+        tmp_path,
+        1,
+        """
+import importlib.util
+from pathlib import Path
+found = importlib.util.find_spec("nvidia.nvshmem").submodule_search_locations[0]
+import nvidia.nvshmem
+assert nvidia.nvshmem.__path__[0] == found
+print((Path(found) / "include" / "nvshmem.h").is_file(), (Path(found) / "lib" / "libnvshmem_host.so.3").is_file())
+""",
+    )
+    assert (done.returncode, done.stdout) == (0, "True True\n"), done.stderr

@@ -172,6 +172,12 @@ class _Finder(importlib.abc.MetaPathFinder):
                 module = package.launched[fullname]
             else:
                 continue
+            if module == ":nvshmem":
+                from ._pathfinder import nvshmem_home
+
+                spec = importlib.machinery.ModuleSpec(fullname, None, is_package=True)
+                spec.submodule_search_locations = [str(nvshmem_home())]
+                return spec
             if module:
                 # A package, so that its own modules are looked for, and named in errors.
                 return importlib.machinery.ModuleSpec(fullname, _Loader(package, module), is_package=True)

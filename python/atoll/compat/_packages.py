@@ -24,7 +24,7 @@ class Package:
     launched: dict[str, str] = field(default_factory=dict)
     """The same for processes that `atoll run` started."""
     always: dict[str, str] = field(default_factory=dict)
-    """The same on every machine."""
+    """The same on every machine. ":nvshmem" is a package without contents in the folder of NVSHMEM's names."""
 
 
 _NVSHMEM_PARTS = ("amo", "collective", "direct", "mem", "rma")
@@ -124,7 +124,11 @@ PACKAGES = {
             },
             substitutes=_CUDA_CORE,
             launched=_MPI4PY,
-            always={"cuda.pathfinder": "atoll.compat._pathfinder"},
+            always={
+                "cuda.pathfinder": "atoll.compat._pathfinder",
+                "nvidia": "",
+                "nvidia.nvshmem": ":nvshmem",
+            },
         ),
         Package(
             "nccl",

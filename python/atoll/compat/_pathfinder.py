@@ -36,14 +36,14 @@ class LoadedDL:
     found_via: str = "atoll"
 
 
-def _home() -> Path:
+def nvshmem_home() -> Path:
     """Return the folder with NVSHMEM's names: `atoll config --nvshmem-home`."""
     return Path(include_dir()).parent / "nvshmem"
 
 
 @functools.cache
 def _host_library() -> LoadedDL:
-    path = _home() / "lib" / "libnvshmem_host.so"
+    path = nvshmem_home() / "lib" / "libnvshmem_host.so"
     try:
         library = ctypes.CDLL(str(path))
     except OSError as error:
@@ -80,7 +80,7 @@ def load_nvidia_dynamic_lib(libname: str) -> Any:
 
 def find_nvidia_header_directory(libname: str) -> str | None:
     """Return the folder of a library's headers by cuda.pathfinder's name: for "nvshmem" Atoll's, else None. Local."""
-    return str(_home() / "include") if libname == "nvshmem" else None
+    return str(nvshmem_home() / "include") if libname == "nvshmem" else None
 
 
 def _first(own: Callable[[str], Any], name: str, theirs: Callable[..., Any]) -> Callable[..., Any]:
