@@ -89,6 +89,29 @@ __global__ void fold(Tile src, Tile dst, Place start, Place end) {{ {calls} }}
     assert errors(tmp_path, text) == ""
 
 
+def test_tiles_without_a_boundary(tmp_path: Path) -> None:
+    """By an empty class that a program declares itself, as NVSHMEM's own programs do."""
+    text = """
+#include <nvshmem.h>
+#include <nvshmemx.h>
+using Form = decltype(nvshmemx::make_layout(nvshmemx::make_shape<ConstInt<4>, int>(ConstInt<4>(), 0),
+                                            nvshmemx::make_stride<ConstInt<1>, int>(ConstInt<1>(), 0)));
+using Tile = nvshmemx::Tensor<float, Form>;
+__global__ void all(Tile src, Tile dst) {
+    struct Nothing {};
+    using Algorithm = nvshmemx::tile_coll_algo_t;
+    nvshmemx::tile_allgather_block<Tile, Tile, Nothing, Algorithm::NVLS_ONE_SHOT_PUSH_NBI>(0, src, dst, {}, {}, 0);
+    nvshmemx::tile_sum_reduce_warp<Tile, Tile, Nothing, Algorithm::NVLS_TWO_SHOT_PUSH_NBI>(
+        0, src, dst, Nothing{}, Nothing{}, 0, 0);
+    nvshmemx::tile_max_rooted_reduce<Tile, Tile, Nothing, Algorithm::NVLS_ONE_SHOT_PULL_NBI>(
+        0, src, dst, {}, {}, 0, 0);
+    nvshmemx::tile_put_warpgroup<Tile, Tile, Nothing, nvshmemx::tile_algo_t::PEER_PUSH_NBI>(
+        src, dst, {}, {}, 0, 0);
+}
+"""
+    assert errors(tmp_path, text) == ""
+
+
 def test_kernels_that_programs_declare_for_all_types_and_scopes(tmp_path: Path) -> None:
     """By the macros that repeat a template, as NVSHMEM's own tests do; halves are among the types."""
     text = """
