@@ -112,6 +112,87 @@ nvshmem.core.finalize()
     assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr
 
 
+def test_bindings_of_nvshmem_by_address(tmp_path: Path) -> None:
+    """Memory, puts with signals, collectives and atomics, as Triton-distributed and others call them."""
+    done = run(
+        tmp_path,
+        2,
+        """
+import numpy as np
+import nvshmem.core
+import nvshmem.bindings.nvshmem as b
+nvshmem.core.init(initializer_method="mpi")
+me, other = b.my_pe(), 1 - b.my_pe()
+data, signal = b.malloc(64), b.calloc(2, 8)
+assert b.align(4096, 8) % 4096 == 0 and b.malloc(0) == 0
+mine = np.full(8, me + 1, np.int64)
+where = mine.ctypes.data
+b.putmem_signal_on_stream(data, where, 64, signal + 8, 5, b.Signal_op.SIGNAL_ADD, other, 0)
+b.signal_wait_until_on_stream(signal + 8, b.Cmp_type.CMP_EQ, 5, 0)
+assert b.signal_fetch(signal + 8) == 5 and b.signal_fetch(signal) == 0
+b.barrier_all_on_stream(0)
+got = np.zeros(8, np.int64)
+b.getmem_on_stream(got.ctypes.data + 8, data + 8, 56, other, 0)
+assert got.tolist() == [0] + [me + 1] * 7, got
+b.signal_op_on_stream(signal, 9, int(b.Signal_op.SIGNAL_SET), other, 0)
+b.signal_wait_until_on_stream(signal, int(b.Cmp_type.CMP_GE), 9, 0)
+assert b.ptr(data + 16, me) == data + 16 and b.ptr(where, me) == 0 and b.ptr(data + 16, other) not in (0, data + 16)
+b.barrier_all()
+b.int64_sum_reduce_on_stream(b.Team_id.TEAM_WORLD, data, data, 8, 0)
+b.getmem_on_stream(where, data, 64, me, 0)
+assert mine.tolist() == [3] * 8, mine
+both = nvshmem.core.array((4,), dtype="float32")
+both[:] = [me, me + 10, 0, 0]
+address = both.ctypes.data
+b.float_fcollect_on_stream(0, address, address + 4, 1, 0)
+assert both[:2].tolist() == [10, 11], both
+b.float_broadcast_on_stream(0, address + 8, address, 1, 1, 0)
+assert both[2] == 10, both
+b.team_sync_on_stream(0, 0), b.quiet_on_stream(0), b.flush_on_stream(0)
+assert b.uint64_atomic_fetch_add(signal, 2, me) == 9 and b.uint64_atomic_fetch(signal, me) == 11
+for wrong in (lambda: b.putmem_on_stream(data, where, 65, other, 0), lambda: b.signal_fetch(where)):
+    try:
+        wrong()
+    except nvshmem.core.NvshmemInvalid as error:
+        assert "no allocation has the" in str(error), error
+    else:
+        raise AssertionError("a wrong address was taken")
+assert not hasattr(b, "float_mean_reduce_on_stream") and not hasattr(b, "thing_alltoall_on_stream")
+b.free(signal)
+print("right")
+nvshmem.core.finalize()
+""",
+    )
+    assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr
+
+
+def test_the_state_that_programs_read(tmp_path: Path) -> None:
+    """FlashInfer, Triton-distributed and others take it from modules of NVSHMEM4Py that are not documented."""
+    done = run(
+        tmp_path,
+        1,
+        """
+from cuda.core import Device
+import nvshmem.core
+from nvshmem.core import _internal_tracking as tracking
+from nvshmem.core.memory import InternalInitStatus, _cached_device, _is_initialized
+from nvshmem.core.utils import _get_device
+assert _is_initialized is tracking._is_initialized
+assert _is_initialized["status"] != InternalInitStatus.INITIALIZED
+nvshmem.core.init(device=Device(3), initializer_method="mpi")
+assert _is_initialized["status"] == InternalInitStatus.INITIALIZED
+assert _get_device() == (Device(3), None) and _cached_device["device"].device_id == 3
+nvshmem.core.finalize()
+assert _is_initialized["status"] != InternalInitStatus.INITIALIZED and _get_device() == (None, None)
+nvshmem.core.init(initializer_method="mpi")
+assert _get_device() == (Device(0), None)
+nvshmem.core.finalize()
+print("right")
+""",
+    )
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+
+
 def test_the_version_of_nccl(tmp_path: Path) -> None:
     done = run(
         tmp_path,

@@ -29,6 +29,7 @@ class Package:
 
 _NVSHMEM_PARTS = ("amo", "collective", "direct", "mem", "rma")
 _NVSHMEM_CORE = (
+    "_internal_tracking",
     "amo",
     "collective",
     "device",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _allocation, _atoll, _job
-from . import _modules
+from . import _internal_tracking, _modules
 from ._state import STATE, NvshmemError, NvshmemInvalid, require, translated
 from .memory import forget
 from .nvshmem_types import Version
@@ -272,6 +272,7 @@ def init(
         _job.finalize()
         raise
     STATE.joined, STATE.inits = True, 1
+    _internal_tracking.joined(device)
     make_predefined()
 
 
@@ -292,6 +293,7 @@ def finalize() -> None:
         return
     forget()
     STATE.joined, STATE.ended = False, True
+    _internal_tracking.left()
     _job.finalize()
     STATE.changed()
 

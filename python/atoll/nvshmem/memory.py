@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import _allocation, _atoll
+from ._internal_tracking import InternalInitStatus as InternalInitStatus
+from ._internal_tracking import _cached_device as _cached_device
+from ._internal_tracking import _is_initialized as _is_initialized
 from ._state import (
     STATE,
     Block,
@@ -104,11 +107,12 @@ def note(memory: Any, kind: BufferTypes) -> Block:
     return block
 
 
-def allocate(nbytes: int) -> Block:
+def allocate(nbytes: int, alignment: int = 0) -> Block:
     """Allocate zeroed bytes. Collective over all PEs."""
     require()
     device = "cuda" if STATE.on_gpu else None
-    return note(_allocation.zeros(max(int(nbytes), 1), np.uint8, device=device), BufferTypes.NORMAL)
+    made = _allocation.zeros(max(int(nbytes), 1), np.uint8, align=alignment, device=device)
+    return note(made, BufferTypes.NORMAL)
 
 
 @translated
