@@ -91,6 +91,7 @@ __all__ = [
     "team_translate_pe",
 ]
 
+__path__: list[str] = []  # a package, as NVSHMEM4Py's, so that an import below it gives the reason
 nvshmem = sys.modules[__name__]
 """NVSHMEM4Py has the functions in nvshmem.bindings.nvshmem, too."""
 
