@@ -7,15 +7,18 @@ import sys
 from pathlib import Path
 
 from jobs import HANG_GUARD, environment, launcher
+from simulated import needs_plugin
 
 
-def run(folder: Path, pes: int, text: str, package: str = "nvshmem") -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, pes: int, text: str, package: str = "nvshmem", **settings: str
+) -> subprocess.CompletedProcess[str]:
     """Run a program below `atoll run`."""
     program = folder / "program.py"
     program.write_text(text)
     return subprocess.run(
         [str(launcher()), "run", "-n", str(pes), str(program)],
-        env=environment(ATOLL_COMPAT=package, ATOLL_PYTHON=sys.executable),
+        env=environment(ATOLL_COMPAT=package, ATOLL_PYTHON=sys.executable, **settings),
         capture_output=True,
         text=True,
         timeout=HANG_GUARD,
@@ -162,6 +165,74 @@ b.free(signal)
 print("right")
 nvshmem.core.finalize()
 """,
+    )
+    assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr
+
+
+def test_buffers_of_parts(tmp_path: Path) -> None:
+    """Rows by their address, as Warp's example of NVSHMEM exchanges them."""
+    done = run(
+        tmp_path,
+        2,
+        """
+import numpy as np
+import nvshmem.core
+from cuda.core import Buffer, Device
+nvshmem.core.init(device=Device(0), initializer_method="mpi")
+me, other = nvshmem.core.my_pe(), 1 - nvshmem.core.my_pe()
+buffer = nvshmem.core.memory.buffer(96)
+start = int(buffer.handle)
+rows = np.asarray(buffer.memory).reshape(3, 32)
+rows[1] = me + 1
+nvshmem.core.barrier_all()
+top, mine = Buffer.from_handle(start, 32), Buffer.from_handle(start + 32, size=32)
+nvshmem.core.rma.put(top, mine, other, Device().create_stream())
+source = np.full(4, 9)
+nvshmem.core.rma.put(Buffer.from_handle(start + 64, 32), Buffer.from_handle(source.ctypes.data, 32), other)
+nvshmem.core.barrier_all()
+assert (rows[:, 0] == [other + 1, me + 1, 9]).all() and (rows[:, :1] == rows[:, 8:9]).all(), rows
+nvshmem.core.collective_on_buffer("reduce", 0, top, mine, dtype="uint8", op="sum")
+assert (rows[0] == 3).all(), rows
+nvshmem.core.finalize()
+print("right")
+""",
+    )
+    assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr
+
+
+@needs_plugin
+def test_addresses_of_a_simulated_gpu(tmp_path: Path, package: str) -> None:
+    """Symmetric memory, a part of it as cuda.core shows it, and other memory of the GPU."""
+    done = run(
+        tmp_path,
+        2,
+        """
+import numpy as np
+import atoll
+import nvshmem.core
+import nvshmem.bindings as b
+from atoll.nvshmem.memory import Buffer
+class Part:
+    def __init__(self, handle, size):
+        self.handle, self.size = handle, size
+nvshmem.core.init(initializer_method="mpi")
+me, other = b.my_pe(), 1 - b.my_pe()
+data, free = b.malloc(96), atoll.zeros(32, np.uint8, device="cuda")
+assert isinstance(free, atoll.DeviceArray)
+atoll.put(free, np.full(32, me + 1, np.uint8), me)
+b.putmem_signal_on_stream(data, free.ptr, 32, data + 88, 5, b.Signal_op.SIGNAL_ADD, other, 0)
+b.signal_wait_until_on_stream(data + 88, b.Cmp_type.CMP_EQ, 5, 0)
+nvshmem.core.put(Part(data + 32, 32), Part(data, 32), other)
+nvshmem.core.put(Buffer.from_handle(data + 64, 8), Buffer.from_handle(free.ptr, 8), other)
+b.barrier_all()
+b.uint8_sum_reduce_on_stream(b.Team_id.TEAM_WORLD, data, data, 1, 0)
+got = np.zeros(96, np.uint8)
+atoll.get(got, Buffer.from_handle(data, 96).memory, me)
+assert got[[0, 1, 32, 63, 64, 71, 72]].tolist() == [3, other + 1, me + 1, me + 1, other + 1, other + 1, 0], got
+nvshmem.core.finalize()
+print("right")
+""",
+        PYTHONPATH=package,
     )
     assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr
 

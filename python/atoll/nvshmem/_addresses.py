@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 from collections.abc import Callable
 from typing import Any
@@ -11,9 +10,8 @@ import numpy as np
 
 from . import amo, collective, memory, rma
 from ._dtypes import NAMES, numpy_dtype
-from ._state import STATE, NvshmemError, NvshmemInvalid, bytes_of, require, translated_as
+from ._state import STATE, NvshmemError, NvshmemInvalid, allocation_of, bytes_at, require, translated_as
 from .direct import ComparisonType, SignalOp, team_n_pes
-from .nvshmem_types import BufferTypes
 
 __all__ = [
     "align",
@@ -45,30 +43,10 @@ class Stream:
         return 0, self._address
 
 
-class _OfGpu:
-    """Bytes of a GPU's memory that nvshmem.core did not allocate."""
-
-    def __init__(self, address: int, nbytes: int) -> None:
-        self.__cuda_array_interface__ = {
-            "data": (address, False),
-            "shape": (nbytes,),
-            "typestr": "|u1",
-            "version": 3,
-        }
-
-
-def _allocation_of(address: int) -> tuple[int, Any] | None:
-    """Return the begin and the bytes of the allocation of this PE that has an address."""
-    for start, block in STATE.blocks.items():
-        if block.kind != BufferTypes.PEER and start <= address < start + block.memory.nbytes:
-            return start, bytes_of(block.memory)
-    return None
-
-
 def _symmetric(function: str, address: int, nbytes: int) -> Any:
     """Return symmetric bytes. Raises NvshmemInvalid."""
     require()
-    found = _allocation_of(address)
+    found = allocation_of(address)
     offset = address - found[0] if found else 0
     if found is None or offset + nbytes > found[1].nbytes:
         raise NvshmemInvalid(
@@ -80,11 +58,7 @@ def _symmetric(function: str, address: int, nbytes: int) -> Any:
 
 def _local(function: str, address: int, nbytes: int) -> Any:
     """Return bytes that may lie outside symmetric memory."""
-    if _allocation_of(address):
-        return _symmetric(function, address, nbytes)
-    if STATE.on_gpu:
-        return _OfGpu(address, nbytes)
-    return np.ctypeslib.as_array((ctypes.c_ubyte * nbytes).from_address(address))
+    return _symmetric(function, address, nbytes) if allocation_of(address) else bytes_at(address, nbytes)
 
 
 def malloc(size: int) -> int:
@@ -116,7 +90,7 @@ def free(ptr: int) -> None:
 def ptr(dest: int, pe: int) -> int:
     """Return the address here of PE pe's copy, or 0 if it cannot be reached. Local."""
     require()
-    found = _allocation_of(dest)
+    found = allocation_of(dest)
     if found is None:
         return 0
     try:

@@ -17,8 +17,10 @@ from ._state import (
     Block,
     NvshmemError,
     NvshmemInvalid,
+    OfGpu,
     address_of,
     block_of,
+    bytes_at,
     is_buffer,
     require,
     translated,
@@ -44,6 +46,11 @@ class Buffer:
         self.size = int(memory.nbytes)
         self.memory_resource = NvshmemResource(self.device_id)
 
+    @staticmethod
+    def from_handle(ptr: int, size: int, mr: Any = None) -> Buffer:
+        """Return the Buffer of bytes by their address, such as a part of an allocation."""
+        return Buffer(bytes_at(int(ptr), int(size)))
+
     @property
     def device_id(self) -> int:
         """The number of the GPU; -1 is the host."""
@@ -52,7 +59,7 @@ class Buffer:
     @property
     def is_device_accessible(self) -> bool:
         """True if the memory is a GPU's."""
-        return isinstance(self.memory, _atoll.DeviceArray)
+        return isinstance(self.memory, _atoll.DeviceArray | OfGpu)
 
     @property
     def is_host_accessible(self) -> bool:
