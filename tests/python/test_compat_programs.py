@@ -274,6 +274,24 @@ def test_the_version_of_nccl(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
 
 
+def test_parts_of_nccl4py_beside_nccl_core_are_refused(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        1,
+        """
+import importlib
+for name in ("nccl.ep", "nccl.m2n"):
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        assert str(error).startswith(f"{name} does not exist in Atoll's form of nccl: "), error
+        print("right")
+""",
+        "nccl",
+    )
+    assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr
+
+
 def test_two_ranks_of_one_process_are_refused_at_once(tmp_path: Path) -> None:
     done = run(
         tmp_path,

@@ -143,7 +143,9 @@ PACKAGES = {
             values={"__version__": "atoll.nccl:__version__"},
             refused={
                 "nccl.core.device": "write kernels by Atoll's names, with atoll.cute, atoll.numba or atoll.triton "
-                "(docs/from-nvshmem4py.md)."
+                "(docs/from-nvshmem4py.md).",
+                "nccl.ep": "Atoll has no calls for experts. Use alltoall, or put and signals (docs/from-nccl4py.md).",
+                "nccl.m2n": "it is no part of nccl.core. Use send and recv, or put (docs/from-nccl4py.md).",
             },
             substitutes=_CUDA_CORE,
             launched=_MPI4PY,
