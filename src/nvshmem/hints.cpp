@@ -75,4 +75,6 @@ int region_is_active(std::uint32_t hints, int* active) {
     return NVSHMEMX_SUCCESS;
 }
 
+void forget_region() noexcept { active_region = 0; }
+
 }  // namespace atl::nvshmem

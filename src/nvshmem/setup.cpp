@@ -123,6 +123,7 @@ void finalize() {
     shmem::finalize();
     if (init_status() != NVSHMEM_STATUS_NOT_INITIALIZED) return;
     forget_modules();
+    forget_region();
     forget_teams();
     forget_memory();
 }

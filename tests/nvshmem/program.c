@@ -136,6 +136,15 @@ static void queries(void) {
     regions();
 }
 
+/* A region that was not stopped ends with the library, as in NVSHMEM. */
+static void leave_with_region(void) {
+    nvshmemx_region_handle_t region = 0;
+    REQUIRE(nvshmemx_region_start(&region, NULL) == 0);
+    nvshmem_finalize();
+    nvshmem_init();
+    REQUIRE(is_active(NVSHMEMX_REGION_HINT_NONE) == 0);
+}
+
 int main(void) {
     int provided = -1;
     REQUIRE(nvshmemx_init_status() == NVSHMEM_STATUS_NOT_INITIALIZED);
@@ -145,6 +154,7 @@ int main(void) {
     teams(nvshmem_my_pe(), nvshmem_n_pes());
     memory(nvshmem_my_pe(), nvshmem_n_pes());
     queries();
+    leave_with_region();
     nvshmem_finalize();
     return 0;
 }
