@@ -3,8 +3,12 @@
 #define ATOLL_NVSHMEM_TYPES_H
 
 /* Programs rely on the standard headers that NVSHMEM's own include. */
-#if defined(__CUDACC_RTC__) /* NVRTC has no headers of the host: the program names CUDA's, which have CCCL \
-                             */
+#if defined(__CUDACC_RTC__)
+/* NVRTC has no headers of the host: the program names CUDA's, which have CCCL. */
+#if !__has_include(<cuda/std/climits>)
+#error \
+    "NVRTC needs the headers of CUDA's CCCL: add -I$CUDA_HOME/include/cccl, or $CUDA_HOME/include before CUDA 13"
+#endif
 #include <cuda/std/climits>
 #include <cuda/std/cstddef>
 #include <cuda/std/cstdint>

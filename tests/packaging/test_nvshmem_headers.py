@@ -113,6 +113,12 @@ def test_a_unique_id_has_the_bytes_that_programs_send(language: str) -> None:
     assert compiled(language, text) == ""
 
 
+def test_nvrtc_without_cccl_is_told_the_option() -> None:
+    """NVRTC finds no header by itself."""
+    said = compiled("c++", "#define __CUDACC_RTC__ 1\n#include <nvshmem.h>\n")
+    assert "NVRTC needs the headers of CUDA's CCCL: add -I$CUDA_HOME/include/cccl" in said
+
+
 @pytest.mark.parametrize("language", ["c", "c++"])
 def test_amounts_of_shared_memory(language: str) -> None:
     text = """#include <nvshmem.h>
