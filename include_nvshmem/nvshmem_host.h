@@ -6,6 +6,9 @@
 
 #include "atoll_nvshmem/types.h"
 
+/* Knows by types.h if there are halves. */
+#include "atoll_nvshmem/type_lists.h"
+
 /* Before a function that kernels have, too. */
 #if defined(__CUDACC_RTC__)
 #define ATOLL_NVSHMEM_BOTH __device__

@@ -4,8 +4,8 @@
 
 #include "nvshmem.h"
 
-/* Tiles need CUDA's `cuda::std`, which NVRTC finds only by an option of the program. */
-#if defined(__CUDACC__) && defined(__cplusplus)
+/* Tiles need C++17 and CUDA's `cuda::std`, which NVRTC finds only by an option of the program. */
+#if defined(__CUDACC__) && defined(__cplusplus) && __cplusplus >= 201703L
 #if __has_include(<cuda/std/tuple>)
 #include "atoll_nvshmem/tiles.h"
 #endif

@@ -12,8 +12,8 @@ step "build (release)" build release "${1:-atoll_package}"
 # list counts.
 fingerprint() {
     {
-        find build/release/lib/libatoll*.so build/release/bin/atoll build/release/python/_atoll*.so include api/generated/include \
-            pyproject.toml CMakeLists.txt cmake -type f -print0 2>/dev/null | sort -z | xargs -0 sha256sum
+        find build/release/lib/libatoll*.so build/release/lib/libnvshmem* build/release/bin/atoll build/release/python/_atoll*.so \
+            include include_nvshmem api/generated/include api/generated/nvshmem/include pyproject.toml CMakeLists.txt cmake -type f -print0 2>/dev/null | sort -z | xargs -0 sha256sum
         find python -name '*.py*' -not -path '*/__pycache__/*' | sort
     } | sha256sum
 }

@@ -48,7 +48,7 @@ ATOLL_ANYWHERE inline void refuse_unfilled() {
         "nvshmemx_culibrary_init");
 }
 
-ATOLL_ANYWHERE inline const State& state() { return atoll_nvshmem_state; }
+ATOLL_ANYWHERE inline const State& state() { return nvshmemi_device_state_d; }
 /// The world for calls that check the PE, which an unfilled state has none of.
 ATOLL_ANYWHERE inline const Team& world() { return state().world; }
 /// The world for other calls.

@@ -5,6 +5,11 @@
 #define ATOLL_NVSHMEM_KERNELS_H
 #if defined(__CUDACC__)
 
+#if __cplusplus < 201402L
+#error Kernels that call NVSHMEM functions need C++14 on Atoll: compile with -std=c++14 or later
+#include "add -std=c++14"  // a missing file ends the compilation, where #error goes on to more errors
+#endif
+
 /* A call to a PE before the state is filled finds a team of no PEs, so the check costs valid calls nothing.
  */
 #define ATOLL_DEVICE_NO_TEAM() ::atl::nvshmem_kernel::refuse_unfilled()
@@ -26,8 +31,9 @@ ATOLL_ANYWHERE inline void refuse_unfilled();
 #else
 #define ATOLL_NVSHMEM_CONSTANT __constant__
 #endif
+/* Programs look for this name of NVSHMEM's in a module, to know if it needs nvshmemx_cumodule_init. */
 extern "C" {
-ATOLL_NVSHMEM_CONSTANT atl::nvshmem_kernel::State atoll_nvshmem_state;
+ATOLL_NVSHMEM_CONSTANT atl::nvshmem_kernel::State nvshmemi_device_state_d;
 }
 
 #include "atoll_nvshmem/kernel_bodies.h"
@@ -46,7 +52,7 @@ namespace {  // one for each source file, as the state is
 
 int atoll_nvshmem_fill(const void* state, unsigned long bytes) {
     if (bytes != sizeof(atl::nvshmem_kernel::State)) return -1;
-    return static_cast<int>(cudaMemcpyToSymbol(atoll_nvshmem_state, state, bytes));
+    return static_cast<int>(cudaMemcpyToSymbol(nvshmemi_device_state_d, state, bytes));
 }
 /// Registers this file's state while the program loads.
 struct AtollNvshmemModule {

@@ -10,13 +10,15 @@ using nvshmemx::tile_coll_algo_t;
 
 template <class Tuple> constexpr int modes_of = static_cast<int>(cuda::std::tuple_size<Tuple>::value);
 
-/// Number of elements of a mode that lie before the boundary. An empty tuple has none.
+/// Number of elements of a mode that lie before the boundary. An empty class, a tuple or not, has none.
 template <int mode, class Coord>
 ATOLL_ANYWHERE constexpr unsigned valid_extent(int extent, const Coord& start, const Coord& boundary) {
-    if constexpr (!cuda::std::is_empty<Coord>::value && mode < modes_of<Coord>) {
-        const int left =
-            static_cast<int>(cuda::std::get<mode>(boundary)) - static_cast<int>(cuda::std::get<mode>(start));
-        return static_cast<unsigned>(left <= 0 ? 0 : left < extent ? left : extent);
+    if constexpr (!cuda::std::is_empty<Coord>::value) {
+        if constexpr (mode < modes_of<Coord>) {
+            const int left = static_cast<int>(cuda::std::get<mode>(boundary)) -
+                             static_cast<int>(cuda::std::get<mode>(start));
+            return static_cast<unsigned>(left <= 0 ? 0 : left < extent ? left : extent);
+        }
     }
     return static_cast<unsigned>(extent);
 }

@@ -3,8 +3,12 @@
 #define ATOLL_NVSHMEM_TYPES_H
 
 /* Programs rely on the standard headers that NVSHMEM's own include. */
-#if defined(__CUDACC_RTC__) /* NVRTC has no headers of the host: the program names CUDA's, which have CCCL \
-                             */
+#if defined(__CUDACC_RTC__)
+/* NVRTC has no headers of the host: the program names CUDA's, which have CCCL. */
+#if !__has_include(<cuda/std/climits>)
+#error \
+    "NVRTC needs the headers of CUDA's CCCL: add -I$CUDA_HOME/include/cccl, or $CUDA_HOME/include before CUDA 13"
+#endif
 #include <cuda/std/climits>
 #include <cuda/std/cstddef>
 #include <cuda/std/cstdint>
@@ -49,6 +53,12 @@ typedef nvshmem_team_t nvshmemx_team_t;
 typedef uint64_t nvshmemx_team_uniqueid_t;
 typedef int nvshmemx_qp_handle_t;
 typedef uint64_t nvshmemx_region_handle_t;
+/* A version of the library: NVSHMEM's own tests keep that of their compilation in it. */
+typedef struct {
+    int major;
+    int minor;
+    int patch;
+} nvshmemi_version_t;
 
 /* Teams that exist from the start. Members of MC_SHARED reach each other by loads and stores; Atoll has no
  * multicast memory. */

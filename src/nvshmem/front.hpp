@@ -105,5 +105,6 @@ int qp_create(int count, nvshmemx_qp_handle_t** handles);
 int region_start(nvshmemx_region_handle_t* handle, const nvshmemx_region_attrs_t* attributes);
 int region_stop(nvshmemx_region_handle_t handle);
 int region_is_active(std::uint32_t hints, int* active);
+void forget_region() noexcept;  ///< at finalize
 
 }  // namespace atl::nvshmem

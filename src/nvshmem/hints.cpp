@@ -10,21 +10,35 @@
 namespace atl::nvshmem {
 
 namespace {
+
+constexpr std::uint32_t known_hints = NVSHMEMX_REGION_HINT_BATCH_RMA;
+
+/// The region of this process: its number above its hints, or 0. Regions do not nest.
+std::atomic<std::uint64_t> active_region{0};
 std::atomic<std::uint64_t> regions{0};  // numbers given out
-std::atomic<int> active_regions{0};
+
+std::uint64_t packed(nvshmemx_region_handle_t handle, std::uint32_t hints) { return handle << 32U | hints; }
+
+/// Reports a wrong argument of a call that returns a status.
+int refuse(const char* name, const std::string& sentence) {
+    return shmem::status_of({name, SHMEM_CTX_DEFAULT}, Error(ErrorCode::invalid_argument, sentence), false,
+                            NVSHMEMX_ERROR_INVALID_VALUE);
+}
+
+std::string unknown_hints(std::uint32_t hints) {
+    return "hints: " + std::to_string(hints) +
+           " has bits that mean nothing; pass NVSHMEMX_REGION_HINT_NONE or NVSHMEMX_REGION_HINT_BATCH_RMA.";
+}
+
 }  // namespace
 
 /// All operations of a PE share one path, so each handle names that one. The caller owns the array, by
 /// malloc().
 int qp_create(int count, nvshmemx_qp_handle_t** handles) {
     shmem::require({"nvshmemx_qp_create", SHMEM_CTX_DEFAULT}, "out_qp_array", handles);
-    if (count < 0) {
-        shmem::status({"nvshmemx_qp_create", SHMEM_CTX_DEFAULT}, [&] {
-            throw Error(ErrorCode::invalid_argument,
-                        "num_qps: " + std::to_string(count) + " was passed; pass 0 or more.");
-        });
-        return NVSHMEMX_ERROR_INVALID_VALUE;
-    }
+    if (count < 0)
+        return refuse("nvshmemx_qp_create",
+                      "num_qps: " + std::to_string(count) + " was passed; pass 0 or more.");
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(nvshmemx_qp_handle_t);
     *handles = static_cast<nvshmemx_qp_handle_t*>(std::malloc(bytes));
     if (*handles == nullptr && count > 0) return NVSHMEMX_ERROR_OUT_OF_MEMORY;
@@ -32,21 +46,35 @@ int qp_create(int count, nvshmemx_qp_handle_t** handles) {
     return NVSHMEMX_SUCCESS;
 }
 
-int region_start(nvshmemx_region_handle_t* handle, const nvshmemx_region_attrs_t*) {
-    shmem::require({"nvshmemx_region_start", SHMEM_CTX_DEFAULT}, "handle", handle);
-    *handle = ++regions;
-    ++active_regions;
+int region_start(nvshmemx_region_handle_t* handle, const nvshmemx_region_attrs_t* attributes) {
+    const char* const name = "nvshmemx_region_start";
+    const std::uint32_t hints = attributes == nullptr ? 0U : attributes->hints;
+    if (handle == nullptr) return refuse(name, "handle: NULL was passed; pass the address of a handle.");
+    if ((hints & ~known_hints) != 0) return refuse(name, unknown_hints(hints));
+    const nvshmemx_region_handle_t mine = ++regions;
+    std::uint64_t none = 0;
+    if (!active_region.compare_exchange_strong(none, packed(mine, hints)))
+        return refuse(name, "a region is active already; end it by nvshmemx_region_stop before the next.");
+    *handle = mine;
     return NVSHMEMX_SUCCESS;
 }
 int region_stop(nvshmemx_region_handle_t handle) {
-    if (handle == 0 || handle > regions || active_regions == 0) return NVSHMEMX_ERROR_INVALID_VALUE;
-    --active_regions;
+    std::uint64_t active = active_region;
+    if (active == 0 || active >> 32U != handle || !active_region.compare_exchange_strong(active, 0))
+        return refuse("nvshmemx_region_stop", "handle: " + std::to_string(handle) +
+                                                  " is not that of the active region; pass what "
+                                                  "nvshmemx_region_start wrote, once.");
     return NVSHMEMX_SUCCESS;
 }
-int region_is_active(std::uint32_t, int* active) {
-    shmem::require({"nvshmemx_region_is_active", SHMEM_CTX_DEFAULT}, "active", active);
-    *active = active_regions > 0 ? 1 : 0;
+int region_is_active(std::uint32_t hints, int* active) {
+    const char* const name = "nvshmemx_region_is_active";
+    if (active == nullptr) return refuse(name, "active: NULL was passed; pass the address of an int.");
+    if ((hints & ~known_hints) != 0) return refuse(name, unknown_hints(hints));
+    const std::uint64_t region = active_region;
+    *active = region != 0 && (region & hints) == hints ? 1 : 0;
     return NVSHMEMX_SUCCESS;
 }
+
+void forget_region() noexcept { active_region = 0; }
 
 }  // namespace atl::nvshmem

@@ -21,7 +21,7 @@ using shmem::Call;
 
 namespace {
 
-constexpr const char* state_symbol = "atoll_nvshmem_state";
+constexpr const char* state_symbol = "nvshmemi_device_state_d";
 
 /// Functions of CUDA's driver, which is loaded only if the program has modules of its own.
 struct Driver {
@@ -111,7 +111,7 @@ template <class Find> int add(const char* name, void* handle, Find&& find) {
         if (find(&address, &bytes) != 0 || bytes != sizeof(State)) {
             std::fprintf(stderr,
                          "atoll: %s: the module has no %s of %zu bytes; compile it with the nvshmem.h of "
-                         "this Atoll.\n",
+                         "this Atoll, and without NVSHMEM's own library for kernels.\n",
                          name, state_symbol, sizeof(State));
             return NVSHMEMX_ERROR_INVALID_VALUE;
         }

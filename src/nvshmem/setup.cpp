@@ -108,7 +108,8 @@ int hostlib_init_attr(unsigned flags, const nvshmemx_init_attr_t* attr) {
 int init_status() {
     int initialized = 0;
     shmem::query_initialized(&initialized);
-    return initialized != 0 ? NVSHMEM_STATUS_FULL_MPG : NVSHMEM_STATUS_NOT_INITIALIZED;
+    // Programs ask for this state by ==. NVSHMEM's others tell what does not work where PEs share a GPU.
+    return initialized != 0 ? NVSHMEM_STATUS_IS_INITIALIZED : NVSHMEM_STATUS_NOT_INITIALIZED;
 }
 
 void query_thread(int* provided) {
@@ -122,6 +123,7 @@ void finalize() {
     shmem::finalize();
     if (init_status() != NVSHMEM_STATUS_NOT_INITIALIZED) return;
     forget_modules();
+    forget_region();
     forget_teams();
     forget_memory();
 }

@@ -103,8 +103,9 @@ template <class Body> [[gnu::always_inline]] inline auto guarded(const Call& cal
         fail(call);
     }
 }
-/// For calls that return a status: nonzero for an error that leaves the job usable.
-int status_of(const Call& call, const Error& error, bool is_mistake);
+/// For calls that return a status: nonzero for an error that leaves the job usable. A `number` that is not 0
+/// is that status.
+int status_of(const Call& call, const Error& error, bool is_mistake, int number = 0);
 template <class Body> inline int status(const Call& call, Body&& body, bool is_mistake = false) {
     try {
         body();

@@ -161,13 +161,13 @@ const Context& made_context(Call call) {
     return object->context;
 }
 
-int status_of(const Call& call, const Error& error, bool is_mistake) {
+int status_of(const Call& call, const Error& error, bool is_mistake, int number) {
     remember_error(call, sentence_of(call, error).c_str());
     // After a mismatch the members of the team are out of step, and few programs look at a status.
     const bool is_end = error.code() == ErrorCode::pe_died || error.code() == ErrorCode::timeout ||
                         error.code() == ErrorCode::collective_mismatch;
     if (is_end || (is_mistake && is_checked())) fail(call, error);
-    const int status = static_cast<int>(error.code());
+    const int status = number != 0 ? number : static_cast<int>(error.code());
     static std::atomic<bool> is_reported{false};
     if (!front.debug && !is_reported.exchange(true))
         common::say(who() + last_error + " The call returned status " + std::to_string(status) +

@@ -85,12 +85,39 @@ static void memory(int me, int n) {
     nvshmem_free(b);
 }
 
+static int is_active(uint32_t hints) {
+    int active = -1;
+    REQUIRE(nvshmemx_region_is_active(hints, &active) == 0);
+    return active;
+}
+
+/* One region at a time. Wrong calls return a status, and change nothing. */
+static void regions(void) {
+    nvshmemx_region_handle_t region = 0, other = 0;
+    nvshmemx_region_attrs_t batch = NVSHMEMX_REGION_ATTRS_INITIALIZER,
+                            wrong = NVSHMEMX_REGION_ATTRS_INITIALIZER;
+    batch.hints = NVSHMEMX_REGION_HINT_BATCH_RMA;
+    wrong.hints = 1u << 31;
+    REQUIRE(is_active(NVSHMEMX_REGION_HINT_NONE) == 0);
+    REQUIRE(nvshmemx_region_stop(1) == NVSHMEMX_ERROR_INVALID_VALUE);
+    REQUIRE(nvshmemx_region_start(NULL, &batch) == NVSHMEMX_ERROR_INVALID_VALUE);
+    REQUIRE(nvshmemx_region_start(&region, &wrong) == NVSHMEMX_ERROR_INVALID_VALUE);
+    REQUIRE(nvshmemx_region_is_active(NVSHMEMX_REGION_HINT_NONE, NULL) == NVSHMEMX_ERROR_INVALID_VALUE);
+    REQUIRE(nvshmemx_region_start(&region, &batch) == 0);
+    REQUIRE(is_active(NVSHMEMX_REGION_HINT_NONE) == 1 && is_active(NVSHMEMX_REGION_HINT_BATCH_RMA) == 1);
+    REQUIRE(nvshmemx_region_start(&other, &batch) == NVSHMEMX_ERROR_INVALID_VALUE);
+    REQUIRE(nvshmemx_region_stop(region + 1) == NVSHMEMX_ERROR_INVALID_VALUE);
+    REQUIRE(nvshmemx_region_stop(region) == 0);
+    REQUIRE(nvshmemx_region_stop(region) == NVSHMEMX_ERROR_INVALID_VALUE);
+    REQUIRE(nvshmemx_region_start(&region, NULL) == 0);
+    REQUIRE(is_active(NVSHMEMX_REGION_HINT_NONE) == 1 && is_active(NVSHMEMX_REGION_HINT_BATCH_RMA) == 0);
+    REQUIRE(nvshmemx_region_stop(region) == 0 && is_active(NVSHMEMX_REGION_HINT_NONE) == 0);
+}
+
 static void queries(void) {
-    int major = 0, minor = 0, patch = -1, provided = -1, active = 1;
+    int major = 0, minor = 0, patch = -1, provided = -1;
     char name[NVSHMEM_MAX_NAME_LEN];
     nvshmemx_qp_handle_t* queue_pairs = NULL;
-    nvshmemx_region_handle_t region;
-    nvshmemx_region_attrs_t attributes = NVSHMEMX_REGION_ATTRS_INITIALIZER;
     nvshmem_info_get_version(&major, &minor);
     REQUIRE(major == NVSHMEM_MAJOR_VERSION && minor == NVSHMEM_MINOR_VERSION);
     nvshmemx_vendor_get_version_info(&major, &minor, &patch);
@@ -106,10 +133,16 @@ static void queries(void) {
     REQUIRE(strcmp(nvshmemx_status_string(99), "NVSHMEMX_ERROR_<unknown>") == 0);
     REQUIRE(nvshmemx_qp_create(3, &queue_pairs) == 0 && queue_pairs[2] == NVSHMEMX_QP_DEFAULT);
     free(queue_pairs);
-    REQUIRE(nvshmemx_region_is_active(0, &active) == 0 && active == 0);
-    REQUIRE(nvshmemx_region_start(&region, &attributes) == 0);
-    REQUIRE(nvshmemx_region_is_active(0, &active) == 0 && active == 1);
-    REQUIRE(nvshmemx_region_stop(region) == 0 && nvshmemx_region_stop(region) != 0);
+    regions();
+}
+
+/* A region that was not stopped ends with the library, as in NVSHMEM. */
+static void leave_with_region(void) {
+    nvshmemx_region_handle_t region = 0;
+    REQUIRE(nvshmemx_region_start(&region, NULL) == 0);
+    nvshmem_finalize();
+    nvshmem_init();
+    REQUIRE(is_active(NVSHMEMX_REGION_HINT_NONE) == 0);
 }
 
 int main(void) {
@@ -117,10 +150,11 @@ int main(void) {
     REQUIRE(nvshmemx_init_status() == NVSHMEM_STATUS_NOT_INITIALIZED);
     REQUIRE(nvshmem_init_thread(NVSHMEM_THREAD_MULTIPLE, &provided) == 0 &&
             provided == NVSHMEM_THREAD_MULTIPLE);
-    REQUIRE(nvshmemx_init_status() == NVSHMEM_STATUS_FULL_MPG);
+    REQUIRE(nvshmemx_init_status() == NVSHMEM_STATUS_IS_INITIALIZED);
     teams(nvshmem_my_pe(), nvshmem_n_pes());
     memory(nvshmem_my_pe(), nvshmem_n_pes());
     queries();
+    leave_with_region();
     nvshmem_finalize();
     return 0;
 }

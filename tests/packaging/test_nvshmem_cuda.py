@@ -22,11 +22,19 @@ OF_TORCH = [
 pytestmark = pytest.mark.skipif(not NVCC, reason="nvcc is not installed")
 
 
-def errors(folder: Path, text: str, *flags: str) -> str:
+def errors(folder: Path, text: str, *flags: str, standard: str = "c++17") -> str:
     """The errors of nvcc for a text; empty if it compiles."""
     source = folder / "program.cu"
     source.write_text(text)
-    command = [str(NVCC), "-arch=sm_90", "-std=c++17", "-ptx", "-o", str(folder / "program.ptx"), *flags]
+    command = [
+        str(NVCC),
+        "-arch=sm_90",
+        f"-std={standard}",
+        "-ptx",
+        "-o",
+        str(folder / "program.ptx"),
+        *flags,
+    ]
     done = subprocess.run(
         [*command, *(f"-I{place}" for place in FOLDERS), str(source)],
         capture_output=True,
@@ -145,3 +153,69 @@ def test_a_call_costs_no_more_than_our_own(tmp_path: Path) -> None:
             refusal = r"(mov|setp|bra|call|trap|st\.param|param\d|cvta)\b"
             more = Counter({word: n for word, n in more.items() if not re.match(refusal, word)})
         assert not more, (name, more)
+
+
+def test_tiles_without_a_boundary(tmp_path: Path) -> None:
+    """By an empty class that a program declares itself, as NVSHMEM's own programs do."""
+    text = """
+#include <nvshmem.h>
+#include <nvshmemx.h>
+using Form = decltype(nvshmemx::make_layout(nvshmemx::make_shape<ConstInt<4>, int>(ConstInt<4>(), 0),
+                                            nvshmemx::make_stride<ConstInt<1>, int>(ConstInt<1>(), 0)));
+using Tile = nvshmemx::Tensor<float, Form>;
+__global__ void all(Tile src, Tile dst) {
+    struct Nothing {};
+    using Algorithm = nvshmemx::tile_coll_algo_t;
+    nvshmemx::tile_allgather_block<Tile, Tile, Nothing, Algorithm::NVLS_ONE_SHOT_PUSH_NBI>(0, src, dst, {}, {}, 0);
+    nvshmemx::tile_sum_reduce_warp<Tile, Tile, Nothing, Algorithm::NVLS_TWO_SHOT_PUSH_NBI>(
+        0, src, dst, Nothing{}, Nothing{}, 0, 0);
+    nvshmemx::tile_max_rooted_reduce<Tile, Tile, Nothing, Algorithm::NVLS_ONE_SHOT_PULL_NBI>(
+        0, src, dst, {}, {}, 0, 0);
+    nvshmemx::tile_put_warpgroup<Tile, Tile, Nothing, nvshmemx::tile_algo_t::PEER_PUSH_NBI>(
+        src, dst, {}, {}, 0, 0);
+}
+"""
+    assert errors(tmp_path, text) == ""
+
+
+def test_kernels_that_programs_declare_for_all_types_and_scopes(tmp_path: Path) -> None:
+    """By the macros that repeat a template, as NVSHMEM's own tests do; halves are among the types."""
+    text = """
+#include <nvshmem.h>
+#include <device_host/nvshmem_common.cuh>
+#define FOLD(SCOPE, SUFFIX, PREFIX, NAME, TYPE, OP)                                                  \\
+    __global__ void fold_##NAME##_##OP##_##SCOPE(TYPE* x, const TYPE* y) {                           \\
+        nvshmem##PREFIX##_##NAME##_##OP##_reduce##SUFFIX(NVSHMEM_TEAM_WORLD, x, y, 1);               \\
+    }
+#define MOVE(SCOPE, SUFFIX, PREFIX, NAME, TYPE)                                                      \\
+    __global__ void move_##NAME##_##SCOPE(TYPE* x, const TYPE* y) {                                  \\
+        nvshmem##PREFIX##_##NAME##_put##SUFFIX(x, y, 1, 0);                                          \\
+    }
+#define WAIT(NAME, TYPE) \\
+    __global__ void wait_##NAME(TYPE* x) { nvshmem_##NAME##_wait_until(x, NVSHMEM_CMP_EQ, (TYPE)1); }
+#define BITS(BITS, TYPE) \\
+    __global__ void bits_##BITS(TYPE* x) { nvshmem_put##BITS(x, x, 1, 0); }
+NVSHMEMI_REPT_FOR_STANDARD_REDUCE_TYPES_WITH_SCOPE2(FOLD, block, _block, x, max)
+NVSHMEMI_REPT_FOR_STANDARD_RMA_TYPES_AND_SCOPES2(MOVE)
+NVSHMEMI_REPT_FOR_WAIT_TYPES(WAIT)
+NVSHMEMI_REPT_FOR_SIZES_WITH_TYPE(BITS)
+const void* made[] = {(void*)fold_half_max_block, (void*)move_bfloat16_warp, (void*)wait_size, (void*)bits_128};
+"""
+    assert errors(tmp_path, text) == ""
+
+
+def test_the_oldest_standard_of_cpp(tmp_path: Path) -> None:
+    """C++14, without tiles. Before it, one sentence."""
+    text = """
+#include <nvshmem.h>
+#include <nvshmemx.h>
+__global__ void shift(float* x, int pe) {
+    nvshmemx_float_put_nbi_block(x, x, 4, pe);
+    nvshmem_quiet();
+}
+"""
+    assert errors(tmp_path, text, standard="c++14") == ""
+    assert "nvshmemi_device_state_d" in (tmp_path / "program.ptx").read_text()  # programs look for it
+    said = errors(tmp_path, text, standard="c++11")
+    assert "need C++14 on Atoll: compile with -std=c++14" in said
+    assert "constexpr" not in said, said

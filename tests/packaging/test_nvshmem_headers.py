@@ -11,11 +11,13 @@ import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (ROOT / "include_nvshmem", ROOT / "api/generated/nvshmem/include", ROOT / "include")
-FORWARDS = sorted(
+THEIRS = sorted(
     str(file.relative_to(FOLDERS[1]))
     for file in FOLDERS[1].rglob("*.*")
     if file.parent.name != "atoll_nvshmem"
 )
+REFUSED = [name for name in THEIRS if "#error" in (FOLDERS[1] / name).read_text()]
+FORWARDS = [name for name in THEIRS if name not in REFUSED]
 LISTED = [
     line.split()
     for line in (ROOT / "api/nvshmem_header_names.txt").read_text().splitlines()
@@ -72,6 +74,14 @@ def test_headers_that_programs_include(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", ["c", "c++"])
+def test_headers_of_nvshmems_transport_are_refused_with_the_reason(language: str) -> None:
+    assert "device_host_transport/nvshmem_common_ibgda.h" in REFUSED
+    for name in REFUSED:
+        said = compiled(language, f'#include "nvshmem.h"\n#include "{name}"\n')
+        assert f"{name} is a part of NVSHMEM's own transport, which does not exist on Atoll" in said, said
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
 def test_macros_types_and_enumerators(language: str) -> None:
     lines = ["#include <nvshmem.h>", "#include <nvshmemx.h>", "#include <stddef.h>"]
     for i, (kind, name) in enumerate(LISTED):
@@ -101,6 +111,12 @@ def test_a_unique_id_has_the_bytes_that_programs_send(language: str) -> None:
     char inside[1];
     """
     assert compiled(language, text) == ""
+
+
+def test_nvrtc_without_cccl_is_told_the_option() -> None:
+    """NVRTC finds no header by itself."""
+    said = compiled("c++", "#define __CUDACC_RTC__ 1\n#include <nvshmem.h>\n")
+    assert "NVRTC needs the headers of CUDA's CCCL: add -I$CUDA_HOME/include/cccl" in said
 
 
 @pytest.mark.parametrize("language", ["c", "c++"])
@@ -148,3 +164,37 @@ def test_a_host_that_calls_functions_of_kernels_is_told_the_one_on_streams(langu
     for name in ("float_put_signal", "signal_wait_until"):
         assert f"nvshmem_{name} is a function of kernels; on the host call nvshmemx_{name}_on_stream" in said
     assert "nvshmem_int_test is a function of kernels" in said
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_functions_that_programs_declare_for_all_types(language: str) -> None:
+    """By the macros that repeat a template, as bindings for Python do."""
+    text = """#include <host/nvshmem_api.h>
+    #define PUT(NAME, TYPE)                              \\
+        void my_##NAME##_p(TYPE* dest, TYPE value, int pe); \\
+        void my_##NAME##_p(TYPE* dest, TYPE value, int pe) { nvshmem_##NAME##_p(dest, value, pe); }
+    NVSHMEMI_REPT_FOR_STANDARD_RMA_TYPES(PUT)
+    #define FOLD(NAME, TYPE, OP)                            \\
+        int my_##NAME##_##OP(TYPE* x, const TYPE* y);    \\
+        int my_##NAME##_##OP(TYPE* x, const TYPE* y) {   \\
+            return nvshmem_##NAME##_##OP##_reduce(NVSHMEM_TEAM_WORLD, x, y, 1); \\
+        }
+    NVSHMEMI_REPT_TYPES_AND_OPS_FOR_REDUCE(FOLD)
+    #define MOVE(BITS)                         \\
+        void my_put##BITS(void* x, void* y); \\
+        void my_put##BITS(void* x, void* y) { nvshmem_put##BITS(x, y, 1, 0); }
+    NVSHMEMI_REPT_FOR_SIZES(MOVE)
+    #define NVSHMEMI_DECL_TYPE_SWAP(NAME, TYPE, OP)        \\
+        TYPE my_##NAME##_##OP(TYPE* x, TYPE value);     \\
+        TYPE my_##NAME##_##OP(TYPE* x, TYPE value) { return nvshmem_##NAME##_atomic_##OP(x, value, 0); }
+    NVSHMEMI_REPT_OPGROUP_FOR_BITWISE_AMO(SWAP, swap)
+    NVSHMEMI_REPT_OPGROUP_FOR_STANDARD_AMO(SWAP, swap)
+    NVSHMEMI_REPT_OPGROUP_FOR_EXTENDED_AMO(SWAP, swap)
+    void all(double* x, unsigned long* y, ptrdiff_t* z);
+    void all(double* x, unsigned long* y, ptrdiff_t* z) {
+        my_double_p(x, my_double_swap(x, 1.5), 0);
+        my_ptrdiff_p(z, (ptrdiff_t)my_ulong_swap(y, 1), my_ulong_xor(y, y) + my_double_sum(x, x));
+        my_put128(x, y);
+    }
+    """
+    assert compiled(language, text) == ""

@@ -72,6 +72,7 @@ MISTAKES = {
     "nvshmem.core.device": "nvshmem.core has no attribute 'device': import nvshmem.core.device.numba",
     "import nvshmem.core.device as d; d.triton": "no attribute 'triton'; it has: cute, numba, numba_cuda_mlir",
     "import nvshmem.bindings as b; b.nothing": "nothing",
+    "from nvshmem.bindings.device.numba import int_p": "nvshmem.bindings.device does not exist in Atoll's form of nvshmem",
     "nvshmem.core.fence": "nvshmem.core has no attribute 'fence': NVSHMEM4Py has none",
     "nvshmem.core.Teams.TEAM_ALL": "No such member: TEAM_ALL; there are: TEAM_INVALID, ",
 }

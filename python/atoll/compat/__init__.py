@@ -162,14 +162,22 @@ class _Finder(importlib.abc.MetaPathFinder):
         return importlib.machinery.ModuleSpec(fullname, _Loader(package, package.modules[fullname]))
 
     def _substitute(self, fullname: str) -> importlib.machinery.ModuleSpec | None:
-        """Find a module in another package's place, where NVIDIA's driver is missing or `atoll run` is the launcher."""
+        """Find a module in another package's place: for all programs, without NVIDIA's driver or below `atoll run`."""
         for package in (PACKAGES[name] for name in self.names):
-            if fullname in package.substitutes and not _has_driver():
+            if fullname in package.always:
+                module = package.always[fullname]
+            elif fullname in package.substitutes and not _has_driver():
                 module = package.substitutes[fullname]
             elif fullname in package.launched and _is_launched():
                 module = package.launched[fullname]
             else:
                 continue
+            if module == ":nvshmem":
+                from ._pathfinder import nvshmem_home
+
+                spec = importlib.machinery.ModuleSpec(fullname, None, is_package=True)
+                spec.submodule_search_locations = [str(nvshmem_home())]
+                return spec
             if module:
                 # A package, so that its own modules are looked for, and named in errors.
                 return importlib.machinery.ModuleSpec(fullname, _Loader(package, module), is_package=True)

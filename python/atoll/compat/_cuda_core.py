@@ -6,13 +6,13 @@ empty, since calls on host memory are complete on return.
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 import time
 from dataclasses import dataclass
-from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
+
+from ._installed import module_of
 
 is_substitute = True
 __path__: list[str] = []  # import takes it for a package, which has cuda.core.experimental
@@ -87,8 +87,20 @@ class Stream:
         """Do nothing."""
 
 
+class DeviceProperties:
+    """Abilities of a device by which programs choose a path."""
+
+    multicast_supported = False
+    virtual_memory_management_supported = False
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"Device.properties has no attribute {name!r} {_WITHOUT}")
+
+
 class Device:
     """A device of any number. It is the host; its memory is symmetric memory of the host."""
+
+    properties = DeviceProperties()
 
     def __init__(self, device_id: int | None = None) -> None:
         self.device_id = 0 if device_id is None else device_id
@@ -146,26 +158,31 @@ class System:
 
 
 _WITHOUT = (
-    "in Atoll's substitute for cuda.core, which is used where NVIDIA's driver cannot be loaded; compile and launch kernels "
+    "in Atoll's substitute for cuda.core, which is used where NVIDIA's driver cannot be loaded; run this part "
     "on a machine with a GPU."
 )
 system = System()
 
 
-_OF_KERNELS = (
+_OF_GPUS = (
+    "DeviceMemoryResource",
     "Kernel",
     "LaunchConfig",
+    "LegacyPinnedMemoryResource",
     "Linker",
     "LinkerOptions",
     "ObjectCode",
+    "PinnedMemoryResource",
     "Program",
     "ProgramOptions",
+    "VirtualMemoryResource",
+    "VirtualMemoryResourceOptions",
     "launch",
 )
 
 
 def _refusing(name: str) -> Any:
-    """Return a function in place of one that kernels need, so that a program can import it."""
+    """Return a function in place of one that kernels or memory of GPUs need, so that a program can import it."""
 
     def refuse(*arguments: Any, **keywords: Any) -> Any:
         raise NotImplementedError(f"cuda.core.{name} does not exist {_WITHOUT}")
@@ -174,7 +191,7 @@ def _refusing(name: str) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _OF_KERNELS:
+    if name in _OF_GPUS:
         return _refusing(name)
     if name == "Buffer":
         from ..nvshmem.memory import Buffer
@@ -185,25 +202,14 @@ def __getattr__(name: str) -> Any:
     )
 
 
-def _installed(name: str) -> ModuleSpec | None:
-    """Find an installed package of this name, past the finder of atoll.compat."""
-    parent = name.rpartition(".")[0]
-    return PathFinder.find_spec(name, sys.modules[parent].__path__ if parent in sys.modules else None)
-
-
 def in_place_of(name: str) -> ModuleType:
     """Return the module for `import NAME`: this one, or the installed package with the names of this one.
 
     numba-cuda needs other parts of the installed package, also to compile kernels that no GPU runs.
     """
     mine = sys.modules[__name__]
-    spec = _installed(name)
-    if spec is None or spec.loader is None:
-        return mine
-    made = sys.modules[name] = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(made)
-    except ImportError:
+    made = module_of(name)
+    if made is None:
         return mine
     for own in ("Device", "Event", "EventOptions", "Stream", "StreamOptions", "is_substitute", "system"):
         setattr(made, own, getattr(mine, own))

@@ -23,10 +23,13 @@ class Package:
     is a package without contents, unless such a package is installed."""
     launched: dict[str, str] = field(default_factory=dict)
     """The same for processes that `atoll run` started."""
+    always: dict[str, str] = field(default_factory=dict)
+    """The same on every machine. ":nvshmem" is a package without contents in the folder of NVSHMEM's names."""
 
 
 _NVSHMEM_PARTS = ("amo", "collective", "direct", "mem", "rma")
 _NVSHMEM_CORE = (
+    "_internal_tracking",
     "amo",
     "collective",
     "device",
@@ -122,6 +125,11 @@ PACKAGES = {
             },
             substitutes=_CUDA_CORE,
             launched=_MPI4PY,
+            always={
+                "cuda.pathfinder": "atoll.compat._pathfinder",
+                "nvidia": "",
+                "nvidia.nvshmem": ":nvshmem",
+            },
         ),
         Package(
             "nccl",
@@ -135,7 +143,9 @@ PACKAGES = {
             values={"__version__": "atoll.nccl:__version__"},
             refused={
                 "nccl.core.device": "write kernels by Atoll's names, with atoll.cute, atoll.numba or atoll.triton "
-                "(docs/from-nvshmem4py.md)."
+                "(docs/from-nvshmem4py.md).",
+                "nccl.ep": "Atoll has no calls for experts. Use alltoall, or put and signals (docs/from-nccl4py.md).",
+                "nccl.m2n": "it is no part of nccl.core. Use send and recv, or put (docs/from-nccl4py.md).",
             },
             substitutes=_CUDA_CORE,
             launched=_MPI4PY,

@@ -9,12 +9,12 @@ from ._state import NvshmemError, NvshmemInvalid, require
 from .nvshmem_types import NvshmemKernelObject
 
 STATES = {
-    "nvshmemi_device_state_d": "it is linked with NVSHMEM's own library for kernels, which does not run on Atoll; import "
+    "nvshmemi_device_lib_version_d": "it is linked with NVSHMEM's own library for kernels, which does not run on Atoll; import "
     "nvshmem.core.device on Atoll before the kernel is compiled",
-    "atoll_nvshmem_state": "it is compiled with the nvshmem.h of Atoll; call nvshmemx_culibrary_init or "
+    "nvshmemi_device_state_d": "it is compiled with the nvshmem.h of Atoll; call nvshmemx_culibrary_init or "
     "nvshmemx_cumodule_init of libnvshmem_host",
 }
-"""A symbol of a module, and the reason for which its kernels cannot run by nvshmem.core."""
+"""A symbol of a module, and the reason for which its kernels cannot run by nvshmem.core. The first that it has counts."""
 
 
 def _has(handle: int, symbol: str, function: str) -> bool:

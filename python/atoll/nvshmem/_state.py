@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import sys
 from collections.abc import Callable
@@ -84,11 +85,17 @@ class Block:
         self.buffer: Any = None
 
 
+PEER = 1
+"""The kind of a block that is another PE's memory, as BufferTypes has it."""
+
+
 class State:
     """The decisions of init(), and the blocks of this PE by address."""
 
     def __init__(self) -> None:
         self.joined = False
+        self.inits = 0
+        """Calls of init() for which no finalize() was called."""
         self.ended = False
         self.on_gpu = False
         self.gpu = 0
@@ -142,6 +149,37 @@ def block_of(x: Any) -> Block:
         ) from None
 
 
+class OfGpu:
+    """Bytes of a GPU's memory that nvshmem.core did not allocate."""
+
+    def __init__(self, address: int, nbytes: int) -> None:
+        self.nbytes, self.device = nbytes, STATE.gpu
+        self.__cuda_array_interface__ = {
+            "data": (address, False),
+            "shape": (nbytes,),
+            "typestr": "|u1",
+            "version": 3,
+        }
+
+
+def allocation_of(address: int) -> tuple[int, Any] | None:
+    """Return the begin and the bytes of this PE's allocation that has an address, or None."""
+    for start, block in STATE.blocks.items():
+        if block.kind != PEER and start <= address < start + block.memory.nbytes:
+            return start, bytes_of(block.memory)
+    return None
+
+
+def bytes_at(address: int, nbytes: int) -> Any:
+    """Return bytes by their address: those of an allocation if it has them all, else any."""
+    found = allocation_of(address)
+    if found and address + nbytes <= found[0] + found[1].nbytes:
+        return found[1][address - found[0] : address - found[0] + nbytes]
+    if STATE.on_gpu:
+        return OfGpu(address, nbytes)
+    return np.ctypeslib.as_array((ctypes.c_ubyte * nbytes).from_address(address))
+
+
 def _described(x: Any) -> str:
     shape = getattr(x, "shape", None)
     return f"{type(x).__name__}{'' if shape is None else f' of shape {tuple(shape)}'}"
@@ -175,7 +213,9 @@ def memory_of(x: Any) -> Any:
         known = STATE.blocks.get(int(x.handle))
         if known is not None:
             return known.memory if known.memory.nbytes == x.size else known.memory[: x.size]
-        return getattr(x, "memory", x)
+        if hasattr(x, "memory"):
+            return x.memory
+        return bytes_at(int(x.handle), int(x.size)) if allocation_of(int(x.handle)) else x
     raise NvshmemInvalid(
         f"Invalid memory object of type {type(x).__name__}; pass a Buffer, an array of CuPy or NumPy, or a tensor."
     )

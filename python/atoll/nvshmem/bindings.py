@@ -1,52 +1,105 @@
 """The functions of NVSHMEM4Py's lower layer, nvshmem.bindings, that programs call beside nvshmem.core.
 
-They take numbers of teams, addresses of streams and handles of modules. Each is a call of nvshmem.core.
+They take numbers of teams, addresses of memory and streams, and handles of modules. Each is a call of nvshmem.core.
+Those with a type in their name, such as float_sum_reduce_on_stream, are made when a program asks for them.
 """
 
 from __future__ import annotations
 
+import enum
 import sys
 
-from . import collective, direct, init_fini, rma
-from .direct import my_pe, n_pes, team_my_pe, team_n_pes
-from .nvshmem_types import NvshmemKernelObject
-from .teams import team_translate_pe
+from . import _addresses, collective, direct, init_fini, rma
+from ._addresses import (
+    Stream,
+    align,
+    calloc,
+    flush_on_stream,
+    free,
+    getmem_nbi_on_stream,
+    getmem_on_stream,
+    malloc,
+    ptr,
+    putmem_nbi_on_stream,
+    putmem_on_stream,
+    putmem_signal_nbi_on_stream,
+    putmem_signal_on_stream,
+    signal_fetch,
+    signal_op_on_stream,
+    signal_wait_until_on_stream,
+    team_sync_on_stream,
+)
+from .direct import (
+    ComparisonType,
+    InitStatus,
+    SignalOp,
+    SmemAmount,
+    ThreadSupport,
+    my_pe,
+    n_pes,
+    team_my_pe,
+    team_n_pes,
+)
+from .nvshmem_types import PREDEFINED, NvshmemKernelObject
+from .teams import TeamConfig, TeamUniqueId, team_destroy, team_translate_pe
 
 __all__ = [
+    "Cmp_type",
+    "Init_status",
+    "Signal_op",
+    "Smem_amount",
+    "TeamConfig",
+    "TeamUniqueId",
+    "Team_id",
+    "Thread_support",
+    "align",
     "barrier",
     "barrier_all",
     "barrier_all_on_stream",
     "barrier_on_stream",
+    "calloc",
     "culibrary_finalize",
     "culibrary_init",
     "cumodule_finalize",
     "cumodule_init",
+    "flush_on_stream",
+    "free",
+    "getmem_nbi_on_stream",
+    "getmem_on_stream",
     "init_status",
+    "malloc",
     "mc_ptr",
     "my_pe",
     "n_pes",
+    "ptr",
+    "putmem_nbi_on_stream",
+    "putmem_on_stream",
+    "putmem_signal_nbi_on_stream",
+    "putmem_signal_on_stream",
     "query_thread",
     "quiet",
     "quiet_on_stream",
+    "signal_fetch",
+    "signal_op_on_stream",
+    "signal_wait_until_on_stream",
     "sync_all",
     "sync_all_on_stream",
+    "team_destroy",
     "team_my_pe",
     "team_n_pes",
+    "team_sync_on_stream",
     "team_translate_pe",
 ]
 
+__path__: list[str] = []  # a package, as NVSHMEM4Py's, so that an import below it gives the reason
 nvshmem = sys.modules[__name__]
 """NVSHMEM4Py has the functions in nvshmem.bindings.nvshmem, too."""
 
 
-class _Address:
-    """A stream by its address, as cuda.core describes streams."""
-
-    def __init__(self, address: int) -> None:
-        self._address = int(address)
-
-    def __cuda_stream__(self) -> tuple[int, int]:
-        return 0, self._address
+Signal_op, Cmp_type, Init_status = SignalOp, ComparisonType, InitStatus
+Thread_support, Smem_amount = ThreadSupport, SmemAmount
+Team_id = enum.IntEnum("Team_id", PREDEFINED)  # type: ignore[misc]
+"""The numbers of teams."""
 
 
 def init_status() -> int:
@@ -87,23 +140,23 @@ def quiet() -> None:
 
 def barrier_all_on_stream(stream: int) -> None:
     """Do as barrier_all, in the order of a stream's work. Collective over all PEs."""
-    collective.barrier_all(_Address(stream))
+    collective.barrier_all(Stream(stream))
 
 
 def barrier_on_stream(team: int, stream: int) -> int:
     """Do as barrier, in the order of a stream's work. Collective over the team."""
-    collective.barrier(team, _Address(stream))
+    collective.barrier(team, Stream(stream))
     return 0
 
 
 def sync_all_on_stream(stream: int) -> None:
     """Do as sync_all, in the order of a stream's work. Collective over all PEs."""
-    collective.sync_all(_Address(stream))
+    collective.sync_all(Stream(stream))
 
 
 def quiet_on_stream(stream: int) -> None:
     """Complete earlier calls on a stream, in its order. Local."""
-    rma.quiet(_Address(stream))
+    rma.quiet(Stream(stream))
 
 
 def cumodule_init(module: int) -> int:
@@ -131,11 +184,14 @@ def culibrary_finalize(library: int) -> int:
 
 
 def __getattr__(name: str) -> object:
+    if found := _addresses.typed(name):
+        return found
     raise AttributeError(
         f"nvshmem.bindings has no attribute {name!r}"
         + (
             ""
             if name.startswith("_")
-            else f": Atoll's form has {', '.join(__all__)}; use nvshmem.core for other calls"
+            else f": Atoll's form has {', '.join(__all__)}, and those with a type in their name, such as "
+            "float_sum_reduce_on_stream; use nvshmem.core for other calls"
         )
     )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
+import numpy as np
+
 from .. import _atoll
+from .._device import is_tensor
 from ._dtypes import numpy_dtype
 from ._state import (
     NvshmemInvalid,
@@ -85,6 +89,17 @@ def _lines(function: str, dst: Any, src: Any) -> tuple[Any, Any]:
     return to, source
 
 
+_OF_BOOL = {"sum": "or", "max": "or", "min": "and"}
+
+
+def _numbers(to: Any, source: Any, op: str) -> tuple[Any, Any, str]:
+    """Return arrays and operator of a reduction. Those of bool are bytes, as NVSHMEM takes them; results stay 0 or 1."""
+    if str(to.dtype).removeprefix("torch.") != "bool":
+        return to, source, op
+    kind = sys.modules["torch"].uint8 if is_tensor(to) else np.uint8
+    return to.view(kind), source.view(kind), _OF_BOOL[op]
+
+
 def _run(function: str, coll: str, team: Any, to: Any, source: Any, op: Any, root: int, stream: Any) -> None:
     """Run a collective on lines of one dtype. Sizes follow NVSHMEM: those of dst, or of src where dst is larger."""
     group = team_of(team)
@@ -157,13 +172,15 @@ def reduce(team: Any, dst_array: Any, src_array: Any, op: str, stream: Any = Non
 
     Notes
     -----
-    Tensors of bfloat16 and of 8-bit floats on the host are combined as float32.
+    Tensors of bfloat16 and of 8-bit floats on the host are combined as float32. Of bool "sum" and "max" are true where any
+    is, and "min" where all are.
     """
     op = _operator("reduce", op, OPERATORS)
     if is_narrow(dst_array) or is_narrow(src_array):
         _run_as_floats("reduce", team, dst_array, src_array, op)
         return
-    _run("reduce", "reduce", team, *_lines("reduce", dst_array, src_array), op, 0, stream)
+    to, source, op = _numbers(*_lines("reduce", dst_array, src_array), op)
+    _run("reduce", "reduce", team, to, source, op, 0, stream)
 
 
 @translated
@@ -176,8 +193,8 @@ def reducescatter(team: Any, dst_array: Any, src_array: Any, op: str, stream: An
     if is_narrow(dst_array) or is_narrow(src_array):
         _run_as_floats("reducescatter", team, dst_array, src_array, op)
         return
-    lines = _lines("reducescatter", dst_array, src_array)
-    _run("reducescatter", "reducescatter", team, *lines, op, 0, stream)
+    to, source, op = _numbers(*_lines("reducescatter", dst_array, src_array), op)
+    _run("reducescatter", "reducescatter", team, to, source, op, 0, stream)
 
 
 @translated

@@ -120,7 +120,7 @@ def init_status() -> InitStatus:
     """Return the state of the library. Local; works before init()."""
     if not STATE.joined:
         return InitStatus.STATUS_NOT_INITIALIZED
-    return InitStatus.STATUS_FULL_MPG if _atoll.is_initialized() else InitStatus.STATUS_INVALID
+    return InitStatus.STATUS_IS_INITIALIZED if _atoll.is_initialized() else InitStatus.STATUS_INVALID
 
 
 COMPARE = {

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _allocation, _atoll, _job
-from . import _modules
+from . import _internal_tracking, _modules
 from ._state import STATE, NvshmemError, NvshmemInvalid, require, translated
 from .memory import forget
 from .nvshmem_types import Version
@@ -210,6 +210,18 @@ def _find_memory(number: int | None) -> bool:
     return True
 
 
+def _join_again(rank: int | None, nranks: int | None) -> None:
+    """Count a further call of init(), for the same job."""
+    mine = (_atoll.my_pe(), _atoll.n_pes())
+    given = (mine[0] if rank is None else rank, mine[1] if nranks is None else nranks)
+    if given != mine:
+        raise NvshmemInvalid(
+            f"nvshmem.core.init: rank {given[0]} of {given[1]} was passed, but the first call made this process PE "
+            f"{mine[0]} of {mine[1]}. Pass the same, or call finalize() first."
+        )
+    STATE.inits += 1
+
+
 @translated
 def init(
     device: Any = None,
@@ -237,16 +249,18 @@ def init(
     Raises
     ------
     NvshmemInvalid
-        A wrong argument, or a second call.
+        A wrong argument, or a second call for another job.
     NvshmemError
         The job could not be joined, or the device has no part in it.
 
     Notes
     -----
-    NVSHMEM_HEAP_KIND=SYSMEM puts symmetric memory on the host although there is a GPU.
+    NVSHMEM_HEAP_KIND=SYSMEM puts symmetric memory on the host although there is a GPU. A second call is counted, and
+    changes nothing else.
     """
     if STATE.joined:
-        raise NvshmemInvalid("nvshmem.core.init: the job is joined already; call finalize() first.")
+        _join_again(rank, nranks)
+        return
     _refuse_real_library()
     number = None if _is_substitute(device) else getattr(device, "device_id", None)
     if number is not None and not _atoll.is_initialized():
@@ -257,7 +271,8 @@ def init(
     except BaseException:
         _job.finalize()
         raise
-    STATE.joined = True
+    STATE.joined, STATE.inits = True, 1
+    _internal_tracking.joined(device)
     make_predefined()
 
 
@@ -265,14 +280,20 @@ def init(
 def finalize() -> None:
     """Leave the job, and free all its memory. Collective over all PEs.
 
+    After several calls of init() as many of this are needed; the last one does the work.
+
     Raises
     ------
     NvshmemInvalid
         There is no job.
     """
     require()
+    STATE.inits -= 1
+    if STATE.inits > 0:
+        return
     forget()
     STATE.joined, STATE.ended = False, True
+    _internal_tracking.left()
     _job.finalize()
     STATE.changed()
 

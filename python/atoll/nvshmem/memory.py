@@ -9,13 +9,18 @@ from typing import Any
 import numpy as np
 
 from .. import _allocation, _atoll
+from ._internal_tracking import InternalInitStatus as InternalInitStatus
+from ._internal_tracking import _cached_device as _cached_device
+from ._internal_tracking import _is_initialized as _is_initialized
 from ._state import (
     STATE,
     Block,
     NvshmemError,
     NvshmemInvalid,
+    OfGpu,
     address_of,
     block_of,
+    bytes_at,
     is_buffer,
     require,
     translated,
@@ -41,6 +46,11 @@ class Buffer:
         self.size = int(memory.nbytes)
         self.memory_resource = NvshmemResource(self.device_id)
 
+    @staticmethod
+    def from_handle(ptr: int, size: int, mr: Any = None) -> Buffer:
+        """Return the Buffer of bytes by their address, such as a part of an allocation."""
+        return Buffer(bytes_at(int(ptr), int(size)))
+
     @property
     def device_id(self) -> int:
         """The number of the GPU; -1 is the host."""
@@ -49,7 +59,7 @@ class Buffer:
     @property
     def is_device_accessible(self) -> bool:
         """True if the memory is a GPU's."""
-        return isinstance(self.memory, _atoll.DeviceArray)
+        return isinstance(self.memory, _atoll.DeviceArray | OfGpu)
 
     @property
     def is_host_accessible(self) -> bool:
@@ -104,11 +114,12 @@ def note(memory: Any, kind: BufferTypes) -> Block:
     return block
 
 
-def allocate(nbytes: int) -> Block:
+def allocate(nbytes: int, alignment: int = 0) -> Block:
     """Allocate zeroed bytes. Collective over all PEs."""
     require()
     device = "cuda" if STATE.on_gpu else None
-    return note(_allocation.zeros(max(int(nbytes), 1), np.uint8, device=device), BufferTypes.NORMAL)
+    made = _allocation.zeros(max(int(nbytes), 1), np.uint8, align=alignment, device=device)
+    return note(made, BufferTypes.NORMAL)
 
 
 @translated

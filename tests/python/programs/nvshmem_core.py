@@ -22,7 +22,7 @@ except nvshmem.core.NvshmemInvalid as error:
 else:
     raise AssertionError("a call before init() was accepted")
 nvshmem.core.init(device=device, initializer_method="mpi")
-assert nvshmem.core.init_status() == nvshmem.core.InitStatus.STATUS_FULL_MPG
+assert nvshmem.core.init_status() == nvshmem.core.InitStatus.STATUS_IS_INITIALIZED
 me, n = nvshmem.core.my_pe(), nvshmem.core.n_pes()
 right, left = (me + 1) % n, (me - 1) % n
 
@@ -127,6 +127,13 @@ nvshmem.core.alltoall(WORLD, other, every, stream=stream)
 check(other, [[10 * pe + me, pe] for pe in range(n)])
 nvshmem.core.reducescatter(WORLD, b, every, "min", stream=stream)
 check(b, [me, 0])
+truths, found = nvshmem.core.array((n, 2), dtype="bool"), nvshmem.core.array((2,), dtype="bool")
+truths[...] = [[True, me == 0]] * n
+for op, expected in (("sum", [True, True]), ("max", [True, True]), ("min", [True, n == 1])):
+    nvshmem.core.reducescatter(WORLD, found, truths, op, stream=stream)
+    check(found, expected)
+    nvshmem.core.reduce(WORLD, found, truths[0], op, stream=stream)
+    check(found, expected)
 nvshmem.core.barrier(WORLD, stream=stream)
 nvshmem.core.sync(WORLD, stream=stream)
 nvshmem.core.sync_all(stream=stream)

@@ -1,0 +1,109 @@
+"""The functions of cuda.pathfinder that find NVSHMEM, for programs of NVSHMEM4Py: they find Atoll's form of it.
+
+NVIDIA's examples in CuTe DSL load "nvshmem_host" so. NVSHMEM's own library would have Atoll's names in the process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .._include import include_dir
+from ._installed import module_of
+
+__all__ = ["DynamicLibNotFoundError", "LoadedDL", "find_nvidia_header_directory", "load_nvidia_dynamic_lib"]
+
+__path__: list[str] = []  # import takes it for a package, as cuda.pathfinder is one
+
+
+class DynamicLibNotFoundError(RuntimeError):
+    """A library that is not there."""
+
+
+@dataclass
+class LoadedDL:
+    """A library in this process."""
+
+    abs_path: str | None
+    was_already_loaded_from_elsewhere: bool
+    _handle_uint: int
+    found_via: str = "atoll"
+
+
+def nvshmem_home() -> Path:
+    """Return the folder with NVSHMEM's names: `atoll config --nvshmem-home`."""
+    return Path(include_dir()).parent / "nvshmem"
+
+
+@functools.cache
+def _host_library() -> LoadedDL:
+    path = nvshmem_home() / "lib" / "libnvshmem_host.so"
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise DynamicLibNotFoundError(
+            f"Atoll's form of NVSHMEM's library cannot be loaded: {error}"
+        ) from error
+    return LoadedDL(str(path), False, int(library._handle))
+
+
+def load_nvidia_dynamic_lib(libname: str) -> Any:
+    """Load a library by cuda.pathfinder's name. Local.
+
+    Parameters
+    ----------
+    libname
+        "nvshmem_host" is Atoll's library. Others are those of the installed cuda.pathfinder.
+
+    Returns
+    -------
+    LoadedDL
+        The library's path and handle.
+
+    Raises
+    ------
+    DynamicLibNotFoundError
+        There is no such library.
+    """
+    if libname == "nvshmem_host":
+        return _host_library()
+    raise DynamicLibNotFoundError(
+        f"{libname}: cuda.pathfinder is not installed; Atoll's substitute for it finds nvshmem_host alone."
+    )
+
+
+def find_nvidia_header_directory(libname: str) -> str | None:
+    """Return the folder of a library's headers by cuda.pathfinder's name: for "nvshmem" Atoll's, else None. Local."""
+    return str(nvshmem_home() / "include") if libname == "nvshmem" else None
+
+
+def _first(own: Callable[[str], Any], name: str, theirs: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `own` for the library `name`, and `theirs` for all others."""
+
+    @functools.wraps(theirs)
+    def find(libname: str, *arguments: Any, **keywords: Any) -> Any:
+        return own(libname) if libname == name else theirs(libname, *arguments, **keywords)
+
+    return find
+
+
+def in_place_of(name: str) -> ModuleType:
+    """Return the module for `import NAME`: the installed package with these functions first, or this one."""
+    mine = sys.modules[__name__]
+    made = module_of(name)
+    if made is None:
+        return mine
+    for own, library in (
+        (load_nvidia_dynamic_lib, "nvshmem_host"),
+        (find_nvidia_header_directory, "nvshmem"),
+    ):
+        theirs = getattr(made, own.__name__, None)
+        if theirs is not None:
+            setattr(made, own.__name__, _first(own, library, theirs))
+    return made
