@@ -150,6 +150,8 @@ RUNS: dict[str, dict[int, tuple[str, ...]]] = {
     "distributed_everyday.py": {1: ("4",), 3: ("3",), 7: ("1",)},
     "distributed_cheap.py": {1: ("3",), 3: ("2",), 7: ("1",)},
     "distributed_factors.py": {1: ("3",), 2: ("2",), 5: ("2",)},
+    "distributed_solving.py": {1: ("3",), 3: ("2",), 7: ("1",)},
+    "distributed_ported.py": {1: ("3",), 3: ("2",), 5: ("1",)},
     "distributed_limits.py": {1: ("1",), 3: ("1",)},
     "distributed_composed.py": {1: ("3",), 3: ("2",), 4: ("2",)},
     "distributed_usual.py": {1: ("2",), 2: ("2",), 3: ("1",), 7: ("1",)},

@@ -247,7 +247,7 @@ def mistakes_are_refused(rng: random.Random) -> None:
             (lambda: np.histogram(a, "auto"), "expected a number of bins, or their edges"),
             (lambda: np.bincount(a), "expected one axis of integers"),
             (lambda: np.bincount(line - 3), "an element is negative"),
-            (lambda: np.linalg.norm(a, 2), "expected None or 'fro', or an axis"),
+            (lambda: np.linalg.norm(a, 3), "norm: ord=3 of a matrix; expected 'fro', 'nuc'"),
             (lambda: np.linalg.norm(a, axis=(0, 1)), "expected one axis or None"),
             (lambda: a[line > 2], "the mask has shape (7,) and dtype bool; expected (4, 5)"),
             (lambda: a[a], "dtype float64; expected (4, 5) and bool"),

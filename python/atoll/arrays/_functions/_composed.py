@@ -38,7 +38,9 @@ def union1d(ar1: Any, ar2: Any) -> DistArray:
 @collective()
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DistArray:
     """Return the values that are in both arrays, sorted, in blocks. Collective; each PE reads the values of `ar2`."""
-    return _kept(_values(ar1), ar2, invert=False)
+    found = _kept(_values(ar1), ar2, invert=False)
+    dtype = np.result_type(found.dtype, ar2.dtype if hasattr(ar2, "dtype") else np.asarray(ar2).dtype)
+    return found if found.dtype == dtype else found.astype(dtype)
 
 
 @collective()
@@ -111,8 +113,9 @@ def convolve(a: Any, v: Any, mode: str = "full") -> DistArray:
         if start < stop:  # element i is made of those from i - m + 1 to i
             low, high = start + first - m + 1, stop + first
             own = np.asarray(its.get(slice(max(low, 0), min(high, n))))
-            padded = np.pad(own, (max(-low, 0), max(high - n, 0)))
-            made.local[...] = np.convolve(padded, other, "valid")
+            # All products of what the PE has, of which it keeps its own: zeros beside them would make NaN of a NaN in `other`.
+            begin = start + first - max(low, 0)
+            made.local[...] = np.convolve(own, other)[begin : begin + stop - start]
     return made
 
 
@@ -236,7 +239,7 @@ def histogram2d(
 
     The arguments are those of `histogramdd`.
     """
-    if np.ndim(bins) == 1 and len(bins) not in (1, 2):
+    if isinstance(bins, (list, tuple, np.ndarray)) and len(bins) not in (1, 2):
         bins = [bins, bins]
     counts, edges = histogramdd([x, y], bins, range, density, weights)
     return counts, edges[0], edges[1]
