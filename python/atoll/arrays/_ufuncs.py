@@ -18,14 +18,16 @@ from . import _libraries
 from ._compared import compared, library_of, team_of
 from ._functions._contractions import vecdot
 from ._functions._elements import reduction
+from ._functions._picking import expand_dims
 from ._functions._products import matmul
-from ._functions._scans import accumulate
+from ._functions._scans import ASSOCIATIVE, accumulate
 from ._functions._table import function_of
 from ._layout import Layout, layout
 from ._libraries import _numpy_warnings
 from ._settings import MIXED_KINDS, mixed
 from ._teams import _current
 from ._together import before_barrier, in_place
+from ._updates._by_all import ADDING, add_at
 
 if TYPE_CHECKING:
     from ._array import DistArray
@@ -46,6 +48,8 @@ def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[
     """Compute `ufunc(*inputs)`; see `DistArray.__array_ufunc__`. Collective, but for `out` on GPUs."""
     name = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
     _libraries.refuse_subclasses(name, inputs)
+    if method == "at" and ufunc in ADDING and isinstance(inputs[0], _current.OverTeam):
+        return in_place(name, inputs, {}, lambda: add_at(ufunc, *inputs))
     if "out" not in keywords:
         return compared(name, inputs, keywords, lambda: _apply(ufunc, method, inputs, keywords))
     if not all(isinstance(out, _current.OverTeam) for out in keywords["out"] if out is not None):
@@ -65,7 +69,9 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
         return matmul(*inputs)
     if ufunc is np.vecdot and method == "__call__" and not set(keywords) - {"axis"}:
         return vecdot(*inputs, **keywords)
-    if method == "accumulate" and ufunc in (np.add, np.multiply):
+    if method == "outer" and len(inputs) == 2:
+        return _apply(ufunc, "__call__", (_before(*inputs), inputs[1]), keywords)
+    if method == "accumulate" and ufunc in ASSOCIATIVE:
         return accumulate(inputs[0], ufunc, *inputs[1:], **{"axis": 0, **keywords})
     if method == "reduce" and ufunc.__name__ in _REDUCTIONS:
         return _reduce(_REDUCTIONS[ufunc.__name__], inputs[0], keywords)
@@ -97,6 +103,14 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
     parts = results if isinstance(results, tuple) else (results,)
     made = [DistArray._from_part(its, part) for part in parts]
     return made[0] if len(made) == 1 else tuple(made)
+
+
+def _before(a: Any, b: Any) -> Any:
+    """Return an array with axes of length 1 behind its own, one for each of another array."""
+    from ._array import DistArray
+
+    more = [np.ndim(a) + number for number in range(np.ndim(b))]
+    return expand_dims(a, more) if isinstance(a, DistArray) else np.expand_dims(np.asarray(a), tuple(more))
 
 
 # NumPy compares records by these, not by the ufuncs.

@@ -244,7 +244,7 @@ def mistakes_are_refused(rng: random.Random) -> None:
             (lambda: np.cumsum(a, 2), "axis 2 is out of bounds"),
             (lambda: np.roll(a, (1, 2, 3), (0, 1)), "3 shifts for 2 axes"),
             (lambda: np.concatenate([a, line]), "differ in more than axis 0"),
-            (lambda: np.histogram(a, "auto"), "expected a number of bins, or their edges"),
+            (lambda: np.histogram(a, "most"), "expected a number, edges, or one of auto"),
             (lambda: np.bincount(a), "expected one axis of integers"),
             (lambda: np.bincount(line - 3), "an element is negative"),
             (lambda: np.linalg.norm(a, 3), "norm: ord=3 of a matrix; expected 'fro', 'nuc'"),

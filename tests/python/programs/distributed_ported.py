@@ -1,4 +1,4 @@
-"""What programs of NumPy's users call, with little change, on distributed arrays beside NumPy. Each check is by all PEs."""
+"""Calls of programs of NumPy's users on distributed arrays beside NumPy. Each check is by all PEs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from atoll import arrays
 from atoll.arrays import DistArray
-from distributed import check, equal, main
+from distributed import check, equal, main, refused
 
 
 def same(found: Any, wanted: Any) -> None:
@@ -79,6 +79,149 @@ def results_at_the_edges(rng: random.Random) -> None:
     axis = rng.randrange(-3, 3)
     at = np.array([[0, -1, 0], [0, 0, 0]])
     same(np.take(a, at, axis), np.take(whole, at, axis))
+
+
+@check
+def running_extremes(rng: random.Random) -> None:
+    a, whole = some_matrix(rng, rng.choice(["f8", "i8", "f4"]), axes=rng.randint(1, 3))
+    axis = rng.randrange(-a.ndim, a.ndim)
+    for ufunc in (np.maximum, np.minimum, np.fmax, np.logical_and, np.logical_or, np.logical_xor):
+        same(ufunc.accumulate(a, axis), ufunc.accumulate(whole, axis))
+    holed = whole.astype("f8")
+    holed[(0,) * a.ndim] = np.nan
+    for ufunc in (np.maximum, np.fmin):
+        same(ufunc.accumulate(arrays.from_array(holed), axis), ufunc.accumulate(holed, axis))
+    small = abs(whole).astype(int) % 7
+    same(np.bitwise_or.accumulate(arrays.from_array(small), axis), np.bitwise_or.accumulate(small, axis))
+    same(np.maximum.accumulate(arrays.zeros((0, 2))), np.zeros((0, 2)))
+    refused([(lambda: np.subtract.accumulate(a), "numpy.subtract.accumulate does not work")])
+
+
+@check
+def all_pairs(rng: random.Random) -> None:
+    a, whole = some_matrix(rng, axes=rng.randint(1, 2))
+    b, other = some_matrix(rng, rng.choice(["f8", "i8"]), axes=rng.randint(1, 2))
+    same(np.subtract.outer(a, b), np.subtract.outer(whole, other))
+    same(np.less.outer(whole, b), np.less.outer(whole, other))
+    same(np.maximum.outer(a, [1.0, -1.0]), np.maximum.outer(whole, [1.0, -1.0]))
+    same(np.add.outer(a, 3), np.add.outer(whole, 3))
+    same(np.kron(a, b), np.kron(whole, other))
+    same(np.kron(a, other), np.kron(whole, other))
+    same(np.kron(whole, b), np.kron(whole, other))
+    x, y, z = a.ravel(), other.ravel(), np.arange(2)
+    for options in ({}, {"indexing": "ij"}, {"sparse": True}):
+        for given in ((x,), (x, y), (x, y, z)):
+            wanted = np.meshgrid(*(getattr(each, "to_numpy", lambda each=each: each)() for each in given), **options)  # type: ignore[call-overload]
+            found = np.meshgrid(*given, **options)  # type: ignore[call-overload]
+            for one, two in zip(found, wanted, strict=True):
+                same(one, two)
+    for one, two in zip(np.broadcast_arrays(a, 5, whole[:1]), np.broadcast_arrays(whole, 5, whole[:1]), strict=True):
+        same(one, two)
+    refused([(lambda: np.meshgrid(x, indexing="yx"), "expected 'xy' or 'ij'")])  # type: ignore[call-overload]
+
+
+@check
+def orders_by_several_keys(rng: random.Random) -> None:
+    n = rng.choice([0, 1, 6, 50])
+    keys = [np.array([rng.randrange(4) for _ in range(n)], dtype) for dtype in ("i8", "f8", "u1")]
+    given = [arrays.from_array(each, dist=rng.choice(["block", "cyclic"])) for each in keys]
+    order = np.lexsort(tuple(given))
+    same(order, np.lexsort(tuple(keys)))
+    assert order._layout.same_distribution(given[0]._layout)
+    same(np.lexsort((keys[0], given[1])), np.lexsort(keys[:2]))
+    same(np.lexsort(arrays.from_array(np.array(keys))), np.lexsort(np.array(keys)))
+    refused([(lambda: np.lexsort((given[0], np.arange(n + 1))), "expected vectors of one length")])
+
+
+@check
+def rows_by_a_mask(rng: random.Random) -> None:
+    a, whole = some_matrix(rng, axes=rng.randint(2, 3))
+    for axes in range(1, a.ndim):
+        for threshold in (0, -100, 100):
+            chosen = whole[(..., *[0] * (a.ndim - axes))] > threshold
+            mask = arrays.from_array(chosen, dist=rng.choice(["block", "cyclic"]))
+            same(a[mask], whole[chosen])
+            b, other = a.copy(), whole.copy()
+            b[mask] = 7
+            other[chosen] = 7
+            same(b, other)
+    wrong = arrays.zeros(a.shape[0] + 1, bool)
+    refused(
+        [
+            (lambda: a[wrong], "or the shape of the first axes"),
+            (lambda: a.__setitem__(mask, np.ones(3)), "takes a number; for arrays write"),
+            (lambda: a.__setitem__(wrong, 1), "expected elements of bool"),
+        ]
+    )
+
+
+@check
+def every_index_is_added_once(rng: random.Random) -> None:
+    """All PEs make the call of NumPy, and each adds a share."""
+    a, whole = some_matrix(rng)
+    n = rng.choice([0, 1, 40])
+    rows, columns = (np.array([rng.randrange(-m, m) for _ in range(n)], int) for m in whole.shape)
+    values = np.array([rng.randint(-9, 9) for _ in range(n)], "f8")
+    for key, given in (
+        ((rows, columns), values),
+        (rows, 1),
+        ((rows[:, None], columns), 2),
+        ((slice(None), columns), values),
+        (whole > 0, 5),
+        ((0, 0), 1),
+    ):
+        np.add.at(a, key, given)
+        np.add.at(whole, key, given)
+        close(a, whole)
+    np.subtract.at(a, (rows, columns), values)
+    np.subtract.at(whole, (rows, columns), values)
+    close(a, whole)
+    line = arrays.zeros(5, int)
+    np.add.at(line, arrays.from_array([1, 1, 4], dist="cyclic"), 2)
+    same(line, np.array([0, 4, 0, 0, 2]))
+    refused(
+        [
+            (lambda: np.multiply.at(a, rows, 2), "numpy.multiply.at does not work"),
+            (lambda: np.add.at(a, (rows, columns), np.ones(n + 2)), "values of shape"),
+            (lambda: np.add.at(a, 99, 1), "out of bounds"),
+            (lambda: np.add.at(a.T, 0, 1), "view"),
+            (lambda: np.add.at(line, [0], line[:1] + arrays.zeros(1, int)), "the indices are not"),
+        ]
+    )
+
+
+@check
+def diagonals_in_einsum(rng: random.Random) -> None:
+    n = rng.choice([1, 4, 9])
+    whole = np.random.default_rng(n).normal(size=(n, n, n))
+    a = arrays.from_array(whole, dist=rng.choice(["block", "cyclic"]))
+    for subscripts in ("iij", "iij->ij", "iji->j", "iii", "iii->i", "ijj->i"):
+        close(np.einsum(subscripts, a), np.einsum(subscripts, whole))
+    close(np.einsum("iij,j->i", a, whole[0, 0]), np.einsum("iij,j->i", whole, whole[0, 0]))
+    close(np.einsum("ijk,kk->ij", a, whole[0]), np.einsum("ijk,kk->ij", whole, whole[0]))
+    refused([(lambda: np.einsum("ii", arrays.zeros((2, 3))), "axis 'i' has lengths 2 and 3")])
+
+
+@check
+def names_of_bins(rng: random.Random) -> None:
+    whole = np.random.default_rng(rng.randrange(99)).normal(size=rng.choice([(400,), (20, 30)]))
+    for given in (whole, (whole * 3).astype(int), np.ones(4), np.arange(2.0)):
+        a = arrays.from_array(given, dist="cyclic")
+        for name in ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges"):
+            for options in ({}, {"range": (-1, 2)}, {"density": True}):
+                with np.errstate(all="ignore"), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    pairs = zip(np.histogram(a, name, **options), np.histogram(given, name, **options), strict=True)  # type: ignore[call-overload]
+                    for one, other in pairs:
+                        close(one, other)
+    same(np.histogram_bin_edges(a, 5, (0, 2)), np.histogram_bin_edges(given, 5, (0, 2)))
+    same(np.histogram(arrays.zeros(0), "auto")[0], np.zeros(1, int))
+    refused(
+        [
+            (lambda: np.histogram(a, "many"), "or one of auto, doane"),
+            (lambda: np.histogram(a, "auto", weights=np.ones(2)), "no number of bins is estimated"),
+        ]
+    )
 
 
 if __name__ == "__main__":

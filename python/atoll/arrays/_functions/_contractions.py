@@ -162,13 +162,15 @@ def einsum(operands: Sequence[Any]) -> Any:
     Raises
     ------
     ValueError
-        If the subscripts do not fit, or have "..." or one letter twice in an operand.
+        If the subscripts do not fit, or have "...".
     """
     from .._array import DistArray
 
     subscripts, *given = operands
     values = [x if isinstance(x, DistArray) else np.asarray(x) for x in given]
     inputs, output = _subscripts(subscripts, values)
+    for number, value in enumerate(values):
+        inputs[number], values[number] = _diagonals(inputs[number], value)
     dtype = np.result_type(*(x.dtype for x in values))
     labels, value = inputs[0], values[0]
     for number in range(1, len(values)):
@@ -179,6 +181,19 @@ def einsum(operands: Sequence[Any]) -> Any:
         return value
     found = _permuted(value, [labels.index(label) for label in output])
     return found.copy() if any(found is x for x in values) else found
+
+
+def _diagonals(labels: str, value: Any) -> tuple[str, Any]:
+    """Return the labels and elements of an operand in which no letter is twice: those of the diagonals."""
+    from ._matrices import diagonal
+
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            one = labels.index(label)
+            two = labels.index(label, one + 1)
+            value = (diagonal if hasattr(value, "_layout") else np.diagonal)(value, 0, one, two)
+            labels = labels[:one] + labels[one + 1 : two] + labels[two + 1 :] + label
+    return labels, value
 
 
 def _subscripts(subscripts: Any, values: Sequence[Any]) -> tuple[list[str], str]:
@@ -200,11 +215,6 @@ def _subscripts(subscripts: Any, values: Sequence[Any]) -> tuple[list[str], str]
     for each in inputs:
         if not (each + "a").isalpha():
             raise ValueError(f"einsum({subscripts!r}): expected letters, ',' and '->'.")
-        if len(set(each)) != len(each):
-            raise ValueError(
-                f"einsum({subscripts!r}): {each!r} names a diagonal. Take its elements before, by a.at[i, i].get() or "
-                "arrays.from_function."
-            )
     if len(set(output)) != len(output) or not set(output) <= set(left) - {","}:
         raise ValueError(
             f"einsum({subscripts!r}): the result {output!r} has a letter twice, or one of no operand."

@@ -184,7 +184,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     **_named_alike(
         _composed,
         "union1d intersect1d setdiff1d setxor1d partition argpartition convolve cross polyval rot90 ediff1d compress "
-        "histogram2d histogramdd",
+        "histogram2d histogramdd kron lexsort meshgrid broadcast_arrays",
     ),
     **_named_alike(
         _matrices,
@@ -202,7 +202,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     **_named_alike(_quantiles, "quantile percentile median nanquantile nanpercentile nanmedian"),
     **_named_alike(
         _statistics,
-        "average outer isin searchsorted argwhere nansum nanprod nanmean nanmin nanmax",
+        "histogram_bin_edges average outer isin searchsorted argwhere nansum nanprod nanmean nanmin nanmax",
     ),
 }
 
