@@ -16,6 +16,7 @@ from ._functions._indexed import elements, has_distributed, indices_of
 from ._functions._moves import select
 from ._layout import Box
 from ._parts import Parts, key_of
+from ._settings import mixed
 from ._together import in_place
 from ._updates._atomic import accumulate
 from ._updates._by_all import write_rows
@@ -102,6 +103,8 @@ class Boxes(Parts):
         if mask.dtype == np.bool_ and mask.ndim < self.ndim and mask.shape == self.shape[: mask.ndim]:
             write_rows(_array(self), _array(mask), value)
             return
+        if mask.dtype == np.bool_ and mask.shape == self.shape and mixed.get() == "redistribute":
+            mask = _array(mask).redistribute(like=_array(self))
         if mask.dtype != np.bool_ or not self._layout.same_distribution(mask._layout):
             raise IndexError(
                 f"a[mask] = value: the mask is {mask!r}; expected elements of bool in the distribution of {self!r}."

@@ -145,6 +145,11 @@ def rows_by_a_mask(rng: random.Random) -> None:
             b[mask] = 7
             other[chosen] = 7
             same(b, other)
+    b, other = a.copy(), whole.copy()
+    with arrays.mixed_operands("redistribute"):
+        b[arrays.from_array(whole > 0, dist="cyclic")] = 7
+    other[whole > 0] = 7
+    same(b, other)
     wrong = arrays.zeros(a.shape[0] + 1, bool)
     refused(
         [
