@@ -425,6 +425,7 @@ NOT_DRAWN = {
     *("arange", "asarray", "can_cast", "empty", "eye", "full", "linspace", "ones", "result_type", "zeros"),
     *("argpartition", "concatenate", "cond", "det", "eigh", "histogram_bin_edges", "histogramdd", "lstsq"),
     *("matrix_power", "matrix_rank", "pinv", "svd", "transpose"),
+    *("array_equiv", "copyto", "correlate", "delete", "fill_diagonal", "polyfit", "vander"),
 }
 
 

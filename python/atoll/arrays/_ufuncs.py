@@ -327,6 +327,7 @@ _VIEWS = {
     *(np.transpose, np.permute_dims, np.matrix_transpose, np.linalg.matrix_transpose, np.reshape, np.ravel),
     *(np.flip, np.flipud, np.fliplr, np.expand_dims, np.squeeze, np.moveaxis, np.swapaxes),
 }
+_OF_DTYPES = {np.can_cast, np.result_type}
 _ATTRIBUTES = {np.shape: "shape", np.ndim: "ndim"}
 
 
@@ -342,13 +343,15 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
     from ._methods._derived import derived
 
     _libraries.refuse_subclasses(f"numpy.{function.__name__}", (*arguments, *keywords.values()))
-    first = arguments[0] if arguments else next(iter(keywords.values()), None)
+    first: Any = arguments[0] if arguments else next(iter(keywords.values()), None)
     if function is np.size:
         return _size(*arguments, **keywords)
     if function in _ATTRIBUTES:
         return getattr(first, _ATTRIBUTES[function])
-    if function in (np.can_cast, np.result_type):  # these depend on dtypes alone, so they are not collective
+    if function in _OF_DTYPES:  # these depend on dtypes alone, so they are not collective
         return function(*(x.dtype if isinstance(x, DistArray) else x for x in arguments), **keywords)
+    if function in (np.iscomplexobj, np.isrealobj):
+        return (first.dtype.kind == "c") is (function is np.iscomplexobj)
     name = f"numpy.{function.__name__}"
     if function in _ELEMENTWISE and (function is not np.where or len(arguments) == 3):
         meet = in_place if keywords.get("out") is not None else compared

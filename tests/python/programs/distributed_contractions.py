@@ -228,7 +228,7 @@ def meanings_that_do_not_exist_are_explained(rng: random.Random) -> None:
             (lambda: np.tensordot(a, a, ([5], [0])), "axis 5 is out of bounds"),
             (lambda: np.tensordot(a, a, 3), "axes=3 of arrays of 2 and 2 axes"),
             (lambda: np.einsum("ii->i", a), "axis 'i' has lengths 3 and 4"),
-            (lambda: np.einsum("...i", a), "write a letter for each axis"),
+            (lambda: np.einsum("...ijk", a), "and an axis for each letter"),
             (lambda: np.einsum(a, [0, 1]), "takes subscripts as text"),
             (lambda: np.einsum("ij,jk", a), "an array for each group"),
             (lambda: np.einsum("ij->ik", a), "one of no operand"),

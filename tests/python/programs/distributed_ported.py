@@ -111,11 +111,15 @@ def all_pairs(rng: random.Random) -> None:
     x, y, z = a.ravel(), other.ravel(), np.arange(2)
     for options in ({}, {"indexing": "ij"}, {"sparse": True}):
         for given in ((x,), (x, y), (x, y, z)):
-            wanted = np.meshgrid(*(getattr(each, "to_numpy", lambda each=each: each)() for each in given), **options)  # type: ignore[call-overload]
+            wanted = np.meshgrid(
+                *(getattr(each, "to_numpy", lambda each=each: each)() for each in given), **options
+            )  # type: ignore[call-overload]
             found = np.meshgrid(*given, **options)  # type: ignore[call-overload]
             for one, two in zip(found, wanted, strict=True):
                 same(one, two)
-    for one, two in zip(np.broadcast_arrays(a, 5, whole[:1]), np.broadcast_arrays(whole, 5, whole[:1]), strict=True):
+    for one, two in zip(
+        np.broadcast_arrays(a, 5, whole[:1]), np.broadcast_arrays(whole, 5, whole[:1]), strict=True
+    ):
         same(one, two)
     refused([(lambda: np.meshgrid(x, indexing="yx"), "expected 'xy' or 'ij'")])  # type: ignore[call-overload]
 
@@ -216,7 +220,9 @@ def names_of_bins(rng: random.Random) -> None:
             for options in ({}, {"range": (-1, 2)}, {"density": True}):
                 with np.errstate(all="ignore"), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    pairs = zip(np.histogram(a, name, **options), np.histogram(given, name, **options), strict=True)  # type: ignore[call-overload]
+                    pairs = zip(
+                        np.histogram(a, name, **options), np.histogram(given, name, **options), strict=True
+                    )  # type: ignore[call-overload]
                     for one, other in pairs:
                         close(one, other)
     same(np.histogram_bin_edges(a, 5, (0, 2)), np.histogram_bin_edges(given, 5, (0, 2)))
@@ -227,6 +233,87 @@ def names_of_bins(rng: random.Random) -> None:
             (lambda: np.histogram(a, "auto", weights=np.ones(2)), "no number of bins is estimated"),
         ]
     )
+
+
+@check
+def polynomials_are_fitted(rng: random.Random) -> None:
+    x = np.linspace(-1, 2, rng.choice([7, 20]))
+    y = np.sin(3 * x)
+    a, b = arrays.from_array(x, dist=rng.choice(["block", "cyclic"])), arrays.from_array(y)
+    for one, other in ((a, b), (a, y), (x, b)):
+        np.testing.assert_allclose(np.polyfit(one, other, 3), np.polyfit(x, y, 3), rtol=1e-8, atol=1e-8)
+    pair = np.stack([y, y**2], 1)
+    np.testing.assert_allclose(np.polyfit(a, pair, 2), np.polyfit(x, pair, 2), rtol=1e-8, atol=1e-8)
+    close(np.vander(a, 4), np.vander(x, 4))
+    same(np.vander(arrays.arange(5), increasing=True), np.vander(np.arange(5), increasing=True))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        np.polyfit(arrays.ones(6), np.ones(6), 2)
+    assert "poorly conditioned" in str(seen[-1].message)
+    refused(
+        [(lambda: np.polyfit(a, b, -1), "deg is -1"), (lambda: np.vander(arrays.ones((2, 2))), "a vector")]
+    )
+
+
+@check
+def everyday_calls(rng: random.Random) -> None:
+    a, whole = some_matrix(rng)
+    x, y = np.arange(9.0) * (1 - 2j), np.array([1.0, 2.0, 3j])
+    for mode in ("valid", "same", "full"):
+        for one, other in ((x, y), (y, x), (x, x[:4])):
+            for given in (
+                (arrays.from_array(one), other),
+                (arrays.from_array(one), arrays.from_array(other)),
+            ):
+                close(np.correlate(*given, mode), np.correlate(one, other, mode))
+    axis = rng.choice([None, 0, 1, -1])
+    n = whole.size if axis is None else whole.shape[axis]
+    for obj in (0, -1, [0], slice(None, None, 2), np.arange(n) % 3 == 0):
+        same(np.delete(a, obj, axis), np.delete(whole, obj, axis))
+    assert np.array_equiv(a, whole) and np.array_equiv(a[:1], arrays.from_array(whole[:1]))
+    assert not np.array_equiv(a, whole + 1) and not np.array_equiv(a, np.ones(99))
+    assert np.iscomplexobj(arrays.from_array(x)) and not np.iscomplexobj(a) and np.isrealobj(a)
+    same(a.diagonal(), whole.diagonal())
+    close(a.trace(), whole.trace())
+    line = np.sort(whole.ravel())
+    same(arrays.from_array(line).searchsorted([0.0, 1.0], "right"), line.searchsorted([0.0, 1.0], "right"))
+    np.fill_diagonal(a, 7)
+    np.fill_diagonal(whole[: min(whole.shape), : min(whole.shape)], 7)
+    same(a, whole)
+    for source in (3, whole[:1] + 1, 2.5):
+        np.copyto(a, source)
+        np.copyto(whole, source)
+        same(a, whole)
+    b = a * 2
+    np.copyto(a, b)
+    same(a, whole * 2)
+    refused(
+        [
+            (lambda: np.copyto(arrays.zeros(3, int), 2.5), "by the rule 'same_kind'"),
+            (lambda: np.copyto(whole, a), "only the source is distributed"),
+            (lambda: np.delete(a, arrays.arange(1), 0), "the indices are distributed"),
+            (lambda: np.delete(a, 99, 0), "out of bounds"),
+            (lambda: np.fill_diagonal(a.T, 1), "view"),
+            (lambda: np.fill_diagonal(a, np.ones(3)), "expected a matrix and a number"),
+        ]
+    )
+
+
+@check
+def dots_in_einsum(rng: random.Random) -> None:
+    n = rng.choice([1, 4])
+    whole = np.random.default_rng(n).normal(size=(3, n, n))
+    a = arrays.from_array(whole, dist=rng.choice(["block", "cyclic"]))
+    for subscripts in ("...i->...", "...", "i...->...i", "...ij->...ji", "...ii->...i", "...ii"):
+        close(np.einsum(subscripts, a), np.einsum(subscripts, whole))
+    for subscripts in ("...ij,...jk->...ik", "...ij,jk->...ik", "...ij,j", "i...,i...->..."):
+        other = (
+            whole
+            if subscripts.count("...") > 1 and "jk->" in subscripts and ",..." in subscripts
+            else whole[0]
+        )
+        other = other[0] if subscripts.endswith(",j") else whole if subscripts.startswith("i...") else other
+        close(np.einsum(subscripts, a, other), np.einsum(subscripts, whole, other))
 
 
 if __name__ == "__main__":

@@ -93,7 +93,9 @@ def symmetric_matrices(rng: random.Random) -> None:
         largest = abs(values).max(initial=1)
         np.testing.assert_allclose(values / largest, np.linalg.eigvalsh(symmetric) / largest, atol=1e-5)
         np.testing.assert_allclose(np.linalg.eigvalsh(its) / largest, values / largest, atol=1e-5)
-        np.testing.assert_allclose(plain(vectors * values) / largest, plain(its @ vectors) / largest, atol=1e-4)
+        np.testing.assert_allclose(
+            plain(vectors * values) / largest, plain(its @ vectors) / largest, atol=1e-4
+        )
         assert values.dtype == np.linalg.eigvalsh(symmetric).dtype
 
 

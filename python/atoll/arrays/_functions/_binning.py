@@ -91,7 +91,9 @@ def number_of_bins(a: DistArray, name: str, range: Range) -> int:
         If it is no such name.
     """
     if name not in WIDTHS:
-        raise ValueError(f"histogram(bins={name!r}): expected a number, edges, or one of {', '.join(WIDTHS)}.")
+        raise ValueError(
+            f"histogram(bins={name!r}): expected a number, edges, or one of {', '.join(WIDTHS)}."
+        )
     if a.dtype == np.bool_:
         a = a.astype(np.uint8)
     if range is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -162,7 +163,7 @@ def einsum(operands: Sequence[Any]) -> Any:
     Raises
     ------
     ValueError
-        If the subscripts do not fit, or have "...".
+        If the subscripts do not fit.
     """
     from .._array import DistArray
 
@@ -196,13 +197,27 @@ def _diagonals(labels: str, value: Any) -> tuple[str, Any]:
     return labels, value
 
 
+def _without_ellipsis(text: str, values: Sequence[Any]) -> str:
+    """Return subscripts with a letter for each axis that "..." means; they are the last ones of the same letters."""
+    unused = [label for label in string.ascii_letters if label not in text]
+    left, arrow, output = text.partition("->")
+    inputs, most = left.split(","), ""
+    for number, value in enumerate(values[: len(inputs)]):
+        if "..." in inputs[number]:
+            n = max(value.ndim - len(inputs[number]) + 3, 0)
+            most = max(most, "".join(unused[len(unused) - n :]), key=len)
+            inputs[number] = inputs[number].replace("...", "".join(unused[len(unused) - n :]))
+    once = sorted(label for label in set(left) - {",", "."} if left.count(label) == 1)
+    return f"{','.join(inputs)}->{output.replace('...', most) if arrow else most + ''.join(once)}"
+
+
 def _subscripts(subscripts: Any, values: Sequence[Any]) -> tuple[list[str], str]:
     """Return the letters of the operands, and those of the result."""
     if not isinstance(subscripts, str):
         raise TypeError('einsum of distributed arrays takes subscripts as text, such as "ij,jk->ik".')
     text = subscripts.replace(" ", "")
     if "." in text:
-        raise ValueError(f"einsum({subscripts!r}): write a letter for each axis in place of '...'.")
+        text = _without_ellipsis(text, values)
     left, arrow, output = text.partition("->")
     inputs = left.split(",")
     if not arrow:

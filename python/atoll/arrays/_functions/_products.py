@@ -233,7 +233,9 @@ def _matrix_norm(a: DistArray, ord: Any) -> Any:
     if ord in (2, -2, "nuc"):
         s = svdvals(a)
         return s.sum() if ord == "nuc" else s.max(initial=0) if ord == 2 else s.min()
-    raise ValueError(f"norm: ord={ord!r} of a matrix; expected 'fro', 'nuc', 1, -1, 2, -2, inf, -inf or None.")
+    raise ValueError(
+        f"norm: ord={ord!r} of a matrix; expected 'fro', 'nuc', 1, -1, 2, -2, inf, -inf or None."
+    )
 
 
 @collective(on_gpus=True)

@@ -172,7 +172,9 @@ def solve(a: Any, b: Any) -> DistArray:
     _solved(call, _in_panels(call, matrix, dtype), right)
     found = right if given.ndim == 2 else _moves.reshape(right, (-1,))
     its = given._layout.without_halo()
-    return found if its.same_distribution(found._layout) else type(found)._moved(found._layout, found.local, its)
+    return (
+        found if its.same_distribution(found._layout) else type(found)._moved(found._layout, found.local, its)
+    )
 
 
 @collective()
@@ -243,7 +245,9 @@ def cholesky(a: DistArray, *, upper: bool = False) -> DistArray:
         for first, last in _panels(n):
             mine = np.flatnonzero((own >= max(first, stop)) & (own < last))
             if mine.size:
-                work.local[first:, mine] -= panel[first - start :] @ panel[first - start : last - start].conj().T
+                work.local[first:, mine] -= (
+                    panel[first - start :] @ panel[first - start : last - start].conj().T
+                )
     _current.barrier()
     its = a._layout.without_halo()
     if upper:

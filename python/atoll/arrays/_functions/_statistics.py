@@ -212,7 +212,7 @@ def histogram_bin_edges(
 def bincount(x: DistArray, /, weights: Any = None, minlength: int = 0) -> Array:
     """Return how often each number from 0 on occurs, or the sums of their weights, on every PE. Collective."""
     counts = _sorting.bincount(x, minlength)
-    if weights is None or not len(counts):
+    if weights is None or not x.size:
         return counts
     its = _weights("bincount", x, weights).astype(np.float64)
     return np.asarray(

@@ -16,6 +16,7 @@ from . import (
     _composed,
     _contractions,
     _elements,
+    _everyday,
     _factors,
     _matrices,
     _moves,
@@ -181,6 +182,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.linalg.outer: _statistics.outer,
     **_named_alike(_factors, "qr svd svdvals matrix_rank cond lstsq pinv eigh eigvalsh", np.linalg),
     **_named_alike(_solving, "solve inv det slogdet cholesky matrix_power", np.linalg),
+    **_named_alike(_everyday, "vander polyfit correlate delete array_equiv fill_diagonal copyto"),
     **_named_alike(
         _composed,
         "union1d intersect1d setdiff1d setxor1d partition argpartition convolve cross polyval rot90 ediff1d compress "
