@@ -99,6 +99,18 @@ def symmetric_matrices(rng: random.Random) -> None:
         assert values.dtype == np.linalg.eigvalsh(symmetric).dtype
 
 
+@check
+def products_of_several(rng: random.Random) -> None:
+    numbers = np.random.default_rng(rng.randrange(99))
+    shapes = [(3,), (3, 8), (8, 2), (2, 9), (9,)]
+    whole = [numbers.normal(size=shape) for shape in shapes]
+    for first, last in ((1, 4), (0, 4), (1, 5), (0, 5), (1, 3)):
+        given = [arrays.from_array(x, dist="cyclic") if rng.random() < 0.5 else x for x in whole]
+        given[2] = arrays.from_array(whole[2])
+        close(np.linalg.multi_dot(given[first:last]), np.linalg.multi_dot(whole[first:last]))
+    refused([(lambda: np.linalg.multi_dot([given[2]]), "expected two arrays or more")])
+
+
 def raises(functions: list[Callable[[], Any]], expected: str) -> None:
     for function in functions:
         try:

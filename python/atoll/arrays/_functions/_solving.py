@@ -6,6 +6,8 @@ that it has.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -272,3 +274,24 @@ def matrix_power(a: DistArray, n: int) -> DistArray:
         if found is not None and not rest:
             return found
         base = _products.matmul(base, base)
+
+
+@collective()
+def multi_dot(arrays: Sequence[Any]) -> Any:
+    """Return the product of several matrices, in blocks. Collective; the cheapest product of two neighbours comes first.
+
+    Parameters
+    ----------
+    arrays
+        Two or more matrices, some distributed. The first and the last one may be vectors.
+    """
+    left = list(arrays)
+    if len(left) < 2:
+        raise ValueError("multi_dot: expected two arrays or more.")
+    while len(left) > 1:
+        costs = [np.size(x) * np.size(y) // max(np.shape(x)[-1], 1) for x, y in itertools.pairwise(left)]
+        at = costs.index(min(costs))
+        pair = left[at : at + 2]
+        is_ours = any(hasattr(each, "_layout") for each in pair)
+        left[at : at + 2] = [_products.matmul(*pair) if is_ours else np.matmul(*pair)]
+    return left[0]

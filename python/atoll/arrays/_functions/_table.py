@@ -181,7 +181,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.linalg.cross: _composed.cross,
     np.linalg.outer: _statistics.outer,
     **_named_alike(_factors, "qr svd svdvals matrix_rank cond lstsq pinv eigh eigvalsh", np.linalg),
-    **_named_alike(_solving, "solve inv det slogdet cholesky matrix_power", np.linalg),
+    **_named_alike(_solving, "solve inv det slogdet cholesky matrix_power multi_dot", np.linalg),
     **_named_alike(_everyday, "vander polyfit correlate delete array_equiv fill_diagonal copyto"),
     **_named_alike(
         _composed,
