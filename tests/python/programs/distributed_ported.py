@@ -75,6 +75,8 @@ def results_at_the_edges(rng: random.Random) -> None:
     row = arrays.from_array(np.array([[7.0, 3.0]]))
     assert np.cov(row, rowvar=False).shape == (2, 2)  # NumPy before 2.2 has another shape
     same(np.convolve(arrays.from_array([7, 3]), [np.nan, 3]), np.array([np.nan, np.nan, 9]))
+    same(np.trapezoid(arrays.from_array([np.nan])), np.float64(0))
+    same(np.bincount(arrays.zeros(0, int), arrays.zeros(0), 3), np.zeros(3, int))
     a, whole = some_matrix(rng, axes=3)
     axis = rng.randrange(-3, 3)
     at = np.array([[0, -1, 0], [0, 0, 0]])

@@ -309,13 +309,13 @@ def matrix_times_vector(draw: Draw) -> Drawn:
 
 
 def of_products(draw: Draw, f: Any) -> Drawn:
-    x = draw(arrays_of("f8 i8 c16", axes=(2 if f is np.tensordot else 1, 3)))
+    x = draw(arrays_of("f8 i8 c16", axes=(2 if f is np.tensordot else 1, 3), finite=True))
     shape = (
         draw(st.sampled_from([x.shape[-1:], (x.shape[-1], 2), (3, x.shape[-1], 2)]))
         if f is np.dot
         else x.shape
     )
-    y = draw(arrays_of("f8 i8", shape=(3, x.shape[-1]) if f is np.inner else shape))
+    y = draw(arrays_of("f8 i8", shape=(3, x.shape[-1]) if f is np.inner else shape, finite=True))
     if f is np.tensordot:
         axes: Any = draw(st.sampled_from([([0], [0]), ([0, 1], [0, 1]), ([-1], [-1])]))
         return [x, y], lambda a, b: f(a, b, axes)
@@ -446,7 +446,7 @@ def chosen_by_distributed_indices(draw: Draw) -> Drawn:
 def like(draw: Draw, f: Any) -> Drawn:
     dtype = draw(st.sampled_from([None, "f4"]))
     return [draw(arrays_of())], (lambda a: f(a, 3, dtype)) if f is np.full_like else (
-        lambda a: f(a, dtype) * 0 if f is np.empty_like else f(a, dtype)
+        lambda a: np.zeros_like(f(a, dtype)) if f is np.empty_like else f(a, dtype)
     )
 
 

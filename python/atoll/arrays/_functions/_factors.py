@@ -254,7 +254,7 @@ def _eigen(call: str, a: DistArray, triangle: str, has_vectors: bool) -> tuple[A
 def eigh(a: DistArray, UPLO: str = "L") -> EighResult:
     """Return the eigenvalues and eigenvectors of a symmetric matrix, or a Hermitian one. Collective.
 
-    PE 0 gathers the matrix, and computes and holds alone: three times n × n numbers.
+    PE 0 gathers the matrix, and computes and holds alone: up to six times n × n numbers.
 
     Parameters
     ----------
