@@ -400,21 +400,6 @@ class Operations:
         """
         return cast("DistArray", np.repeat(cast(Any, _this(self)), repeats, axis))
 
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-        """Return the sum of a diagonal, the same on every PE. Collective.
-
-        Parameters
-        ----------
-        offset, axis1, axis2, dtype
-            As for `numpy.trace`.
-
-        Returns
-        -------
-        Any
-            A number; a NumPy array for more than two axes.
-        """
-        return np.trace(cast(Any, self), offset, axis1, axis2, dtype)
-
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArray:
         """Return a diagonal of two axes as the last axis, a copy in blocks. Collective.
 
