@@ -426,6 +426,7 @@ NOT_DRAWN = {
     *("argpartition", "concatenate", "cond", "det", "eigh", "histogram_bin_edges", "histogramdd", "lstsq"),
     *("matrix_power", "matrix_rank", "multi_dot", "pinv", "svd", "transpose"),
     *("array_equiv", "copyto", "correlate", "delete", "fill_diagonal", "polyfit", "vander"),
+    *("apply_along_axis", "atleast_1d", "atleast_2d", "insert", "piecewise"),
 }
 
 

@@ -302,6 +302,50 @@ def everyday_calls(rng: random.Random) -> None:
 
 
 @check
+def functions_of_vectors(rng: random.Random) -> None:
+    a, whole = some_matrix(rng, axes=rng.randint(2, 3))
+    axis = rng.randrange(-a.ndim, a.ndim)
+    same(np.apply_along_axis(np.sort, axis, a), np.apply_along_axis(np.sort, axis, whole))
+    close(np.apply_along_axis(np.sum, axis, a), np.apply_along_axis(np.sum, axis, whole))
+    same(np.apply_along_axis(np.outer, axis, a, [1, 2]), np.apply_along_axis(np.outer, axis, whole, [1, 2]))
+    line = arrays.from_array([3.0, 1.0, 2.0], dist="cyclic")
+    assert np.apply_along_axis(np.sum, 0, line) == 6
+    same(np.apply_along_axis(np.sort, 0, line), np.array([1.0, 2.0, 3.0]))
+    refused(
+        [
+            (lambda: np.apply_along_axis(np.sum, 0, arrays.zeros((0, 3))), "expected one shape"),
+            (lambda: np.apply_along_axis(lambda v: v / "x", 0, a), "numpy.apply_along_axis"),
+        ]
+    )
+
+
+@check
+def pieces_and_insertions(rng: random.Random) -> None:
+    a, whole = some_matrix(rng, rng.choice(["f8", "i8"]))
+    functions: list[Any] = [lambda x: -x, 5]
+    for more in ([], [lambda x: x * 2]):
+        found = np.piecewise(a, [a < -2, a > 3], functions + more)
+        same(found, np.piecewise(whole, [whole < -2, whole > 3], functions + more))
+    for axis in (None, 0, 1):
+        n = whole.size if axis is None else whole.shape[axis]
+        for at in (0, n, -1):
+            same(np.insert(a, at, 7, axis), np.insert(whole, at, 7, axis))
+    same(np.insert(a, 0, whole[0], 0), np.insert(whole, 0, whole[0], 0))
+    line = whole.ravel()
+    same(np.atleast_2d(arrays.from_array(line)), np.atleast_2d(line))
+    for one, other in zip(np.atleast_2d(a, arrays.from_array(line)), np.atleast_2d(whole, line), strict=True):
+        same(one, other)
+    same(np.atleast_1d(a), whole)
+    refused(
+        [
+            (lambda: np.insert(a, [0, 1], 7), "expected one integer"),
+            (lambda: np.insert(a, 99, 7, 0), "out of bounds"),
+            (lambda: np.piecewise(a, [a < 0], [1, 2, 3]), "3 functions for 1 conditions"),
+        ]
+    )
+
+
+@check
 def dots_in_einsum(rng: random.Random) -> None:
     n = rng.choice([1, 4])
     whole = np.random.default_rng(n).normal(size=(3, n, n))

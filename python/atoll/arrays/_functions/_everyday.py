@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 import atoll
 
+from .. import _axis
 from .._compared import collective
-from .._together import in_place
+from .._layout import Layout
+from .._teams._exchange import gathered
+from .._together import in_place, together
 from . import _composed, _factors, _matrices, _moves, _picking
 
 if TYPE_CHECKING:
@@ -122,3 +126,138 @@ def copyto(dst: DistArray, src: Any) -> None:
         dst[...] = src
     else:
         dst.fill(src)
+
+
+def insert(arr: DistArray, obj: Any, values: Any, axis: int | None = None) -> DistArray:
+    """Return the elements with others before one index along an axis, in blocks. Collective.
+
+    Parameters
+    ----------
+    arr
+        The array.
+    obj
+        One index; before it come the others.
+    values
+        A number, or an array with as many axes as the result.
+    axis
+        The axis. None: that of the flat array.
+    """
+    if np.ndim(obj) or isinstance(obj, slice):
+        raise TypeError(f"insert: the index is {obj!r:.40}; expected one integer.")
+    flat = _moves.reshape(arr, (-1,)) if axis is None else arr
+    number = flat._layout.axis_number(axis or 0)
+    n = flat.shape[number]
+    if not -n <= obj <= n:
+        raise IndexError(f"insert: index {obj} is out of bounds for axis {number} with size {n}.")
+    at = int(obj) % n if obj < 0 else int(obj)
+    one = tuple(1 if i == number else n for i, n in enumerate(flat.shape))
+    if np.ndim(values) < flat.ndim:
+        values = np.broadcast_to(values, one)
+    before, after = _matrices.split(flat, [at], number)
+    given = values.astype(arr.dtype) if hasattr(values, "_layout") else np.asarray(values, arr.dtype)
+    return _moves.concatenate(_matrices.distributed([before, given, after]), number)
+
+
+def atleast_1d(*arys: Any) -> Any:
+    """Return the arrays themselves; those of NumPy become distributed. Collective."""
+    return _one_or_several(_matrices.distributed(arys))
+
+
+def atleast_2d(*arys: Any) -> Any:
+    """Return arrays of two axes or more: vectors become rows. Collective."""
+    every = _matrices.distributed(arys)
+    return _one_or_several([_picking.expand_dims(each, 0) if each.ndim == 1 else each for each in every])
+
+
+def _one_or_several(found: Sequence[DistArray]) -> Any:
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def piecewise(x: DistArray, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> DistArray:
+    """Return numbers or functions of the elements where conditions hold; of several the last counts. Collective.
+
+    Each function gets the whole array, and its results are used where its condition holds.
+
+    Parameters
+    ----------
+    x
+        The array.
+    condlist
+        Arrays of bool in the distribution of `x`.
+    funclist
+        A number or a function for each; one more is for elements without a condition, by default 0.
+    *args, **kw
+        Further arguments of the functions.
+    """
+    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
+    if len(funclist) not in (len(conditions), len(conditions) + 1):
+        raise ValueError(f"piecewise: {len(funclist)} functions for {len(conditions)} conditions.")
+
+    def computed(function: Any) -> Any:
+        return function(x, *args, **kw) if callable(function) else function
+
+    found: Any = np.zeros_like(cast(Any, x))
+    if len(funclist) > len(conditions):
+        found = found + computed(funclist[-1])
+    for condition, function in zip(conditions, funclist, strict=False):
+        found = np.where(condition, computed(function), found)
+    return cast("DistArray", found if found.dtype == x.dtype else found.astype(x.dtype))
+
+
+@collective("func1d")
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: DistArray, *args: Any, **kwargs: Any) -> Any:
+    """Return the results of a function of the vectors along an axis. Collective; that axis becomes whole.
+
+    Parameters
+    ----------
+    func1d
+        A function of a vector of NumPy, with a number or an array as its result.
+    axis
+        The axis of the vectors, in whose place the result has the axes of the function's.
+    arr
+        The array.
+    *args, **kwargs
+        Further arguments of the function.
+
+    Returns
+    -------
+    DistArray or number
+        The other axes are distributed as in `arr`, or in blocks if the axis had several parts. Every PE computes the whole of
+        a vector; a result without axes is a number.
+
+    Raises
+    ------
+    ValueError
+        If there are no vectors, or results of different shapes.
+    """
+    number = arr._layout.axis_number(axis)
+    if arr.ndim == 1:
+        with together("numpy.apply_along_axis"):
+            found = np.apply_along_axis(func1d, 0, arr.to_numpy(), *args, **kwargs)
+        return _matrices.distributed([found])[0] if found.ndim else found[()]
+    if arr._layout.axes[number].parts > 1:
+        arr = arr.redistribute(tuple("whole" if i == number else "block" for i in range(arr.ndim)))
+    part: Any = None
+    with together("numpy.apply_along_axis"):
+        if arr.local.size:
+            part = np.apply_along_axis(func1d, number, arr.local, *args, **kwargs)
+    more = arr.ndim - 1
+    kinds = {(each[0], str(each[1])) for each in gathered(_kind(part, number, more)) if each}
+    if len(kinds) != 1:
+        raise ValueError(
+            f"apply_along_axis: results of {sorted(kinds)} of an array of {arr.shape}; expected one shape and dtype."
+        )
+    ((shape, dtype),) = kinds
+    axes = list(arr._layout.axes)
+    axes[number : number + 1] = [_axis.block(n, 1) for n in shape]
+    its = Layout.bare(*axes)
+    made = type(arr)._of(its, np.dtype(dtype), zero=False)
+    if part is not None:
+        made.local[...] = part
+    made.barrier()
+    return made
+
+
+def _kind(part: Any, number: int, others: int) -> Any:
+    """Return the shape of a function's result, and the dtype."""
+    return None if part is None else (part.shape[number : number + part.ndim - others], part.dtype)

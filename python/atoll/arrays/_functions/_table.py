@@ -182,7 +182,10 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.linalg.outer: _statistics.outer,
     **_named_alike(_factors, "qr svd svdvals matrix_rank cond lstsq pinv eigh eigvalsh", np.linalg),
     **_named_alike(_solving, "solve inv det slogdet cholesky matrix_power multi_dot", np.linalg),
-    **_named_alike(_everyday, "vander polyfit correlate delete array_equiv fill_diagonal copyto"),
+    **_named_alike(
+        _everyday,
+        "vander polyfit correlate delete insert array_equiv fill_diagonal copyto atleast_1d atleast_2d piecewise apply_along_axis",
+    ),
     **_named_alike(
         _composed,
         "union1d intersect1d setdiff1d setxor1d partition argpartition convolve cross polyval rot90 ediff1d compress "
