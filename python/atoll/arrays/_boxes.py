@@ -16,8 +16,10 @@ from ._functions._indexed import elements, has_distributed, indices_of
 from ._functions._moves import select
 from ._layout import Box
 from ._parts import Parts, key_of
+from ._settings import mixed
 from ._together import in_place
 from ._updates._atomic import accumulate
+from ._updates._by_all import write_rows
 from ._updates._chosen import (
     expanded,
     has_arrays,
@@ -97,7 +99,12 @@ class Boxes(Parts):
             self._put(key, value)
 
     def _set_where(self, mask: Parts, value: Any) -> None:
-        """Write where a mask of this distribution is True; each PE writes its own part."""
+        """Write where a mask of this distribution is True, or one of the first axes; each PE writes its own part."""
+        if mask.dtype == np.bool_ and mask.ndim < self.ndim and mask.shape == self.shape[: mask.ndim]:
+            write_rows(_array(self), _array(mask), value)
+            return
+        if mask.dtype == np.bool_ and mask.shape == self.shape and mixed.get() == "redistribute":
+            mask = _array(mask).redistribute(like=_array(self))
         if mask.dtype != np.bool_ or not self._layout.same_distribution(mask._layout):
             raise IndexError(
                 f"a[mask] = value: the mask is {mask!r}; expected elements of bool in the distribution of {self!r}."

@@ -18,14 +18,16 @@ from . import _libraries
 from ._compared import compared, library_of, team_of
 from ._functions._contractions import vecdot
 from ._functions._elements import reduction
+from ._functions._picking import expand_dims
 from ._functions._products import matmul
-from ._functions._scans import accumulate
+from ._functions._scans import ASSOCIATIVE, accumulate
 from ._functions._table import function_of
 from ._layout import Layout, layout
 from ._libraries import _numpy_warnings
 from ._settings import MIXED_KINDS, mixed
 from ._teams import _current
 from ._together import before_barrier, in_place
+from ._updates._by_all import ADDING, add_at
 
 if TYPE_CHECKING:
     from ._array import DistArray
@@ -46,6 +48,8 @@ def apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[
     """Compute `ufunc(*inputs)`; see `DistArray.__array_ufunc__`. Collective, but for `out` on GPUs."""
     name = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
     _libraries.refuse_subclasses(name, inputs)
+    if method == "at" and ufunc in ADDING and isinstance(inputs[0], _current.OverTeam):
+        return in_place(name, inputs, {}, lambda: add_at(ufunc, *inputs))
     if "out" not in keywords:
         return compared(name, inputs, keywords, lambda: _apply(ufunc, method, inputs, keywords))
     if not all(isinstance(out, _current.OverTeam) for out in keywords["out"] if out is not None):
@@ -65,7 +69,9 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
         return matmul(*inputs)
     if ufunc is np.vecdot and method == "__call__" and not set(keywords) - {"axis"}:
         return vecdot(*inputs, **keywords)
-    if method == "accumulate" and ufunc in (np.add, np.multiply):
+    if method == "outer" and len(inputs) == 2:
+        return _apply(ufunc, "__call__", (_before(*inputs), inputs[1]), keywords)
+    if method == "accumulate" and ufunc in ASSOCIATIVE:
         return accumulate(inputs[0], ufunc, *inputs[1:], **{"axis": 0, **keywords})
     if method == "reduce" and ufunc.__name__ in _REDUCTIONS:
         return _reduce(_REDUCTIONS[ufunc.__name__], inputs[0], keywords)
@@ -97,6 +103,14 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
     parts = results if isinstance(results, tuple) else (results,)
     made = [DistArray._from_part(its, part) for part in parts]
     return made[0] if len(made) == 1 else tuple(made)
+
+
+def _before(a: Any, b: Any) -> Any:
+    """Return an array with axes of length 1 behind its own, one for each of another array."""
+    from ._array import DistArray
+
+    more = [np.ndim(a) + number for number in range(np.ndim(b))]
+    return expand_dims(a, more) if isinstance(a, DistArray) else np.expand_dims(np.asarray(a), tuple(more))
 
 
 # NumPy compares records by these, not by the ufuncs.
@@ -313,6 +327,7 @@ _VIEWS = {
     *(np.transpose, np.permute_dims, np.matrix_transpose, np.linalg.matrix_transpose, np.reshape, np.ravel),
     *(np.flip, np.flipud, np.fliplr, np.expand_dims, np.squeeze, np.moveaxis, np.swapaxes),
 }
+_OF_DTYPES = {np.can_cast, np.result_type}
 _ATTRIBUTES = {np.shape: "shape", np.ndim: "ndim"}
 
 
@@ -328,13 +343,15 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
     from ._methods._derived import derived
 
     _libraries.refuse_subclasses(f"numpy.{function.__name__}", (*arguments, *keywords.values()))
-    first = arguments[0] if arguments else next(iter(keywords.values()), None)
+    first: Any = arguments[0] if arguments else next(iter(keywords.values()), None)
     if function is np.size:
         return _size(*arguments, **keywords)
     if function in _ATTRIBUTES:
         return getattr(first, _ATTRIBUTES[function])
-    if function in (np.can_cast, np.result_type):  # these depend on dtypes alone, so they are not collective
+    if function in _OF_DTYPES:  # these depend on dtypes alone, so they are not collective
         return function(*(x.dtype if isinstance(x, DistArray) else x for x in arguments), **keywords)
+    if function in (np.iscomplexobj, np.isrealobj):
+        return (first.dtype.kind == "c") is (function is np.iscomplexobj)
     name = f"numpy.{function.__name__}"
     if function in _ELEMENTWISE and (function is not np.where or len(arguments) == 3):
         meet = in_place if keywords.get("out") is not None else compared

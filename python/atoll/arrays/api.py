@@ -20,7 +20,7 @@ from ._makers import arange, from_array, from_function, full, ones, zeros
 __all__ = ["arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros"]
 
 VERSIONS = ("2022.12", "2023.12", "2024.12")
-_MISSING = {"from_dlpack", "meshgrid"}
+_MISSING = {"from_dlpack"}
 
 
 @collective()

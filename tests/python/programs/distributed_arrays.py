@@ -401,7 +401,7 @@ def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
     padded, counts = (arrays.zeros((atoll.n_pes(), 2), dtype, halo=1) for dtype in (float, int))
     cases: list[tuple[Callable[[], Any], str]] = [
         (lambda: np.block([a]), "numpy.block does not work on distributed arrays"),
-        (lambda: np.maximum.accumulate(a), "numpy.maximum.accumulate does not work"),
+        (lambda: np.divide.accumulate(a), "numpy.divide.accumulate does not work"),
         (lambda: np.asarray(a), "a.to_numpy()"),
         (lambda: a + np.ones(3), "does not broadcast to (4, 5)"),
         (lambda: a + arrays.ones((4, 6)), "shapes (4, 5) and (4, 6)"),
@@ -443,7 +443,7 @@ def what_numpy_may_not_do_is_refused(rng: random.Random) -> None:
         (lambda: arrays.full(3, 4, 5), "write (3, 4) with its parentheses"),
         (lambda: arrays.zeros(4, "U3").sum(), "elements of <U3 are not combined over PEs"),
         (lambda: a.global_indices(2), "axis 2 is out of bounds"),
-        (lambda: np.linalg.inv(a), "numpy.linalg.inv does not work"),
+        (lambda: np.linalg.eig(a), "numpy.linalg.eig does not work"),
         (lambda: pickle.dumps(a), "cannot be pickled"),
         (
             lambda: DistArray((2, 9), dist=["whole", "block"], halo=[2, 0]).exchange_halo("reflect"),

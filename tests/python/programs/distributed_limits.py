@@ -117,8 +117,8 @@ def bad_calls(rng: random.Random) -> None:
         (lambda: np.flip(a, (0, 0)), "names an axis twice"),
         (lambda: np.sort(a, kind="nope"), "expected 'quicksort'"),  # type: ignore[call-overload]
         (lambda: a.sort(axis=None), "take np.sort(a, axis=None)"),  # type: ignore[arg-type]
-        (lambda: np.linalg.norm(ones, "fro"), "'fro' for matrices"),
-        (lambda: np.linalg.norm(ones, "nuc"), "expected a number"),
+        (lambda: np.linalg.norm(ones, "fro"), "expected None, or an axis, or a matrix"),
+        (lambda: np.linalg.norm(ones, "nuc"), "norm: ord='nuc' of shape"),
         (lambda: np.concatenate([ones, 3]), "arrays without axes cannot be joined"),  # type: ignore[list-item]
         (lambda: a.item(1.5), "cannot be interpreted as an integer"),
         (lambda: a.put_nbi(0, 3), "the value is 3; expected an array of shape (3,)"),  # type: ignore[arg-type]

@@ -75,6 +75,10 @@ CASES: dict[str, Any] = {
     "repeat": lambda xp, a, b: xp.repeat(a, 2, axis=1),
     "tile": lambda xp, a, b: xp.tile(a, (2, 1, 2)),
     "broadcast_to": lambda xp, a, b: xp.broadcast_to(a, (2, 3, 4)),
+    "broadcast_arrays": lambda xp, a, b: tuple(xp.broadcast_arrays(a, b[:1, :])),
+    "meshgrid": lambda xp, a, b: tuple(
+        xp.meshgrid(xp.reshape(a, (-1,)), xp.reshape(b, (-1,)), indexing="ij")
+    ),
     "unstack": lambda xp, a, b: xp.unstack(a, axis=1),
     "diff": lambda xp, a, b: xp.diff(a, n=2, axis=1),
     "isin": lambda xp, a, b: xp.isin(a, b),

@@ -13,7 +13,7 @@ import atoll
 from .._compared import collective
 from .._teams import _current
 from .._together import before_barrier, together
-from . import _matrices, _moves, _picking, _sorting, _statistics
+from . import _indexed, _matrices, _moves, _picking, _sorting, _statistics
 from ._combined import summed
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ def union1d(ar1: Any, ar2: Any) -> DistArray:
 @collective()
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DistArray:
     """Return the values that are in both arrays, sorted, in blocks. Collective; each PE reads the values of `ar2`."""
-    return _kept(_values(ar1), ar2, invert=False)
+    found = _kept(_values(ar1), ar2, invert=False)
+    dtype = np.result_type(found.dtype, ar2.dtype if hasattr(ar2, "dtype") else np.asarray(ar2).dtype)
+    return found if found.dtype == dtype else found.astype(dtype)
 
 
 @collective()
@@ -111,8 +113,9 @@ def convolve(a: Any, v: Any, mode: str = "full") -> DistArray:
         if start < stop:  # element i is made of those from i - m + 1 to i
             low, high = start + first - m + 1, stop + first
             own = np.asarray(its.get(slice(max(low, 0), min(high, n))))
-            padded = np.pad(own, (max(-low, 0), max(high - n, 0)))
-            made.local[...] = np.convolve(padded, other, "valid")
+            # All products of what the PE has, of which it keeps its own: zeros beside them would make NaN of a NaN in `other`.
+            begin = start + first - max(low, 0)
+            made.local[...] = np.convolve(own, other)[begin : begin + stop - start]
     return made
 
 
@@ -236,7 +239,79 @@ def histogram2d(
 
     The arguments are those of `histogramdd`.
     """
-    if np.ndim(bins) == 1 and len(bins) not in (1, 2):
+    if isinstance(bins, (list, tuple, np.ndarray)) and len(bins) not in (1, 2):
         bins = [bins, bins]
     counts, edges = histogramdd([x, y], bins, range, density, weights)
     return counts, edges[0], edges[1]
+
+
+def kron(a: Any, b: Any) -> DistArray:
+    """Return the Kronecker product of two arrays, in blocks. Collective; each PE reads what its block needs of both."""
+    x, y = _matrices.distributed([a, b])
+    axes = max(x.ndim, y.ndim)
+    x, y = (_picking.expand_dims(each, list(range(axes - each.ndim))) for each in (x, y))
+    pairs = list(zip(x.shape, y.shape, strict=True))
+    outer = _picking.picked(x, [np.repeat(np.arange(n), m) for n, m in pairs])
+    found: DistArray = outer * _picking.picked(y, [np.tile(np.arange(m), n) for n, m in pairs])
+    return found
+
+
+def lexsort(keys: Any, axis: int = -1) -> DistArray:
+    """Return the indices that sort by several keys, of which the last counts most. Collective; an `argsort` for each key.
+
+    Parameters
+    ----------
+    keys
+        A tuple of vectors of one length, some distributed; or a distributed matrix, whose rows are keys.
+    axis
+        0 or -1, the only axis of the keys.
+
+    Returns
+    -------
+    DistArray
+        In the distribution of the first key.
+
+    Raises
+    ------
+    ShapeMismatch
+        If the keys are no vectors of one length.
+    """
+    every = _matrices.distributed(_picking.unstack(keys) if hasattr(keys, "_layout") else keys)
+    if not every or axis not in (0, -1) or any(k.ndim != 1 or k.shape != every[0].shape for k in every):
+        raise atoll.ShapeMismatch(
+            f"lexsort: keys of shapes {[k.shape for k in every]} along axis {axis}; expected vectors of one length."
+        )
+    order = _sorting.argsort(every[0], -1)
+    for key in every[1:]:
+        order = _indexed.elements(order, [_sorting.argsort(_indexed.elements(key, [order]), -1)])
+    return order
+
+
+def broadcast_arrays(*args: Any) -> tuple[DistArray, ...]:
+    """Return arrays in the shape to which all broadcast: copies, in blocks. Collective."""
+    shape = np.broadcast_shapes(*(np.shape(each) for each in args))
+    return tuple(_picking.broadcast_to(each, shape) for each in _matrices.distributed(args))
+
+
+def meshgrid(*xi: Any, sparse: bool = False, indexing: str = "xy") -> tuple[DistArray, ...]:
+    """Return the coordinates of the points of a grid, an array for each axis, in blocks. Collective.
+
+    Parameters
+    ----------
+    *xi
+        Vectors, of which some are distributed.
+    sparse
+        Return arrays that broadcast to the grid. They have one axis that is longer than 1.
+    indexing
+        "xy": the first vector goes along the second axis. "ij": along the first one.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing={indexing!r}; expected 'xy' or 'ij'.")
+    axes = list(range(len(xi)))
+    if indexing == "xy":
+        axes[:2] = reversed(axes[:2])
+    made = []
+    for axis, each in zip(axes, _matrices.distributed(xi), strict=True):
+        flat = each if each.ndim == 1 else _moves.reshape(each, (-1,))
+        made.append(_picking.expand_dims(flat, [i for i in range(len(xi)) if i != axis]))
+    return tuple(made) if sparse else broadcast_arrays(*made)

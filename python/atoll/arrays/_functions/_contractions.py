@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -162,13 +163,15 @@ def einsum(operands: Sequence[Any]) -> Any:
     Raises
     ------
     ValueError
-        If the subscripts do not fit, or have "..." or one letter twice in an operand.
+        If the subscripts do not fit.
     """
     from .._array import DistArray
 
     subscripts, *given = operands
     values = [x if isinstance(x, DistArray) else np.asarray(x) for x in given]
     inputs, output = _subscripts(subscripts, values)
+    for number, value in enumerate(values):
+        inputs[number], values[number] = _diagonals(inputs[number], value)
     dtype = np.result_type(*(x.dtype for x in values))
     labels, value = inputs[0], values[0]
     for number in range(1, len(values)):
@@ -181,13 +184,40 @@ def einsum(operands: Sequence[Any]) -> Any:
     return found.copy() if any(found is x for x in values) else found
 
 
+def _diagonals(labels: str, value: Any) -> tuple[str, Any]:
+    """Return the labels and elements of an operand in which no letter is twice: those of the diagonals."""
+    from ._matrices import diagonal
+
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            one = labels.index(label)
+            two = labels.index(label, one + 1)
+            value = (diagonal if hasattr(value, "_layout") else np.diagonal)(value, 0, one, two)
+            labels = labels[:one] + labels[one + 1 : two] + labels[two + 1 :] + label
+    return labels, value
+
+
+def _without_ellipsis(text: str, values: Sequence[Any]) -> str:
+    """Return subscripts with a letter for each axis that "..." means; they are the last ones of the same letters."""
+    unused = [label for label in string.ascii_letters if label not in text]
+    left, arrow, output = text.partition("->")
+    inputs, most = left.split(","), ""
+    for number, value in enumerate(values[: len(inputs)]):
+        if "..." in inputs[number]:
+            n = max(value.ndim - len(inputs[number]) + 3, 0)
+            most = max(most, "".join(unused[len(unused) - n :]), key=len)
+            inputs[number] = inputs[number].replace("...", "".join(unused[len(unused) - n :]))
+    once = sorted(label for label in set(left) - {",", "."} if left.count(label) == 1)
+    return f"{','.join(inputs)}->{output.replace('...', most) if arrow else most + ''.join(once)}"
+
+
 def _subscripts(subscripts: Any, values: Sequence[Any]) -> tuple[list[str], str]:
     """Return the letters of the operands, and those of the result."""
     if not isinstance(subscripts, str):
         raise TypeError('einsum of distributed arrays takes subscripts as text, such as "ij,jk->ik".')
     text = subscripts.replace(" ", "")
     if "." in text:
-        raise ValueError(f"einsum({subscripts!r}): write a letter for each axis in place of '...'.")
+        text = _without_ellipsis(text, values)
     left, arrow, output = text.partition("->")
     inputs = left.split(",")
     if not arrow:
@@ -200,11 +230,6 @@ def _subscripts(subscripts: Any, values: Sequence[Any]) -> tuple[list[str], str]
     for each in inputs:
         if not (each + "a").isalpha():
             raise ValueError(f"einsum({subscripts!r}): expected letters, ',' and '->'.")
-        if len(set(each)) != len(each):
-            raise ValueError(
-                f"einsum({subscripts!r}): {each!r} names a diagonal. Take its elements before, by a.at[i, i].get() or "
-                "arrays.from_function."
-            )
     if len(set(output)) != len(output) or not set(output) <= set(left) - {","}:
         raise ValueError(
             f"einsum({subscripts!r}): the result {output!r} has a letter twice, or one of no operand."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -164,6 +164,8 @@ def trapezoid(y: DistArray, x: Any = None, dx: float = 1.0, axis: int = -1) -> A
     weights = np.zeros(n, np.result_type(steps.dtype, np.float64) if steps.dtype.kind != "c" else steps.dtype)
     weights[:-1] += steps / 2
     weights[1:] += steps / 2
+    if n == 1:  # no interval: NaN would stay NaN
+        y = np.zeros_like(cast(Any, y))
     found = (y * weights.reshape([-1 if i == number else 1 for i in range(y.ndim)])).sum(number)
     is_narrow = y.dtype.kind in "fc" and np.result_type(y.dtype, 1.0 if x is None else steps.dtype) == y.dtype
     return found.astype(y.dtype) if is_narrow else found

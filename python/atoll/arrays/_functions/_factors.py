@@ -37,16 +37,34 @@ class SVDResult(NamedTuple):
     Vh: Any
 
 
-def _in_rows(call: str, a: Any) -> DistArray:
-    """Return a matrix whose rows are whole, with elements that LAPACK takes. Collective."""
+def require_matrix(call: str, a: Any) -> None:
+    """Raise unless an array is a matrix of numbers that LAPACK takes, or that become such."""
     if a.ndim != 2:
         raise np.linalg.LinAlgError(f"{call}: an array of shape {a.shape}; expected two axes.")
     if a.dtype.kind not in "biufc" or a.dtype.char in "egG":
         raise TypeError(
             f"{call}: elements of {a.dtype}; LAPACK takes float32, float64, complex64 and complex128."
         )
+
+
+def require_square(call: str, a: Any) -> None:
+    """Raise unless an array is a square matrix of numbers that LAPACK takes."""
+    require_matrix(call, a)
+    if a.shape[0] != a.shape[1]:
+        raise np.linalg.LinAlgError(f"{call}: a matrix of shape {a.shape}; expected a square one.")
+
+
+def lapack_dtype(dtype: Any) -> Any:
+    """Return the dtype in which LAPACK computes with numbers of another one."""
+    return np.dtype(np.float64) if dtype.kind in "biu" else dtype
+
+
+def _in_rows(call: str, a: Any) -> DistArray:
+    """Return a matrix whose rows are whole, with elements that LAPACK takes. Collective."""
+    require_matrix(call, a)
     rows: DistArray = a if a._layout.axes[1].parts == 1 else a.redistribute(("block", "whole"))
-    return rows.astype(np.float64) if a.dtype.kind in "biu" else rows
+    dtype = lapack_dtype(a.dtype)
+    return rows if a.dtype == dtype else rows.astype(dtype)
 
 
 def _factored(call: str, a: DistArray) -> tuple[Array, Array]:
@@ -204,3 +222,80 @@ def lstsq(a: DistArray, b: Any, rcond: float | None = None) -> tuple[Array, Arra
         else np.empty(0, s.dtype)
     )
     return x, rest, rank, s
+
+
+class EighResult(NamedTuple):
+    """The eigenvalues, ascending, as NumPy's array; and their vectors in columns, distributed as the matrix."""
+
+    eigenvalues: Array
+    eigenvectors: DistArray
+
+
+def _eigen(call: str, a: DistArray, triangle: str, has_vectors: bool) -> tuple[Array, Any]:
+    """Return the eigenvalues of a symmetric matrix, the same on every PE, and on PE 0 the vectors. Collective."""
+    require_square(call, a)
+    if triangle not in ("L", "U"):
+        raise ValueError(f"{call}: UPLO={triangle!r}; expected 'L' or 'U'.")
+    whole: Any = a.gather(0)
+    reads: Any = triangle
+    vectors = None
+
+    def values() -> Array:
+        nonlocal vectors
+        if not has_vectors:
+            return np.asarray(np.linalg.eigvalsh(whole, reads))
+        found, vectors = np.linalg.eigh(whole, reads)
+        return np.asarray(found)
+
+    return on_first(call, values), vectors
+
+
+@collective()
+def eigh(a: DistArray, UPLO: str = "L") -> EighResult:
+    """Return the eigenvalues and eigenvectors of a symmetric matrix, or a Hermitian one. Collective.
+
+    PE 0 gathers the matrix, and computes and holds alone: up to six times n × n numbers.
+
+    Parameters
+    ----------
+    a
+        The matrix.
+    UPLO
+        "L" or "U": the triangle that is read.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the matrix is not square, or the computation does not converge.
+    """
+    from .._makers import from_array
+
+    values, vectors = _eigen("numpy.linalg.eigh", a, UPLO, has_vectors=True)
+    made = from_array(vectors, root=0)
+    return EighResult(values, type(a)._moved(made._layout, made.local, a._layout.without_halo()))
+
+
+@collective()
+def eigvalsh(a: DistArray, UPLO: str = "L") -> Array:
+    """Return the eigenvalues of a symmetric matrix, or a Hermitian one, on every PE. Collective; on PE 0, as `eigh`."""
+    return _eigen("numpy.linalg.eigvalsh", a, UPLO, has_vectors=False)[0]
+
+
+@collective()
+def pinv(a: DistArray, rcond: float | None = None) -> DistArray:
+    """Return the pseudoinverse of a matrix, in blocks. Collective; by `svd`.
+
+    Parameters
+    ----------
+    a
+        A matrix.
+    rcond
+        Singular values up to this times the largest count as 0. By default 1e-15.
+    """
+    from ._products import matmul
+
+    u, s, vh = _svd("numpy.linalg.pinv", a)
+    is_used = s > (1e-15 if rcond is None else rcond) * s.max(initial=0)
+    inverse = np.divide(1, s, where=is_used, out=np.zeros_like(s))
+    found: DistArray = matmul(vh.conj().T * inverse, u.conj().T)
+    return found

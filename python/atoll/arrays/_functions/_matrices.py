@@ -110,7 +110,7 @@ def inner(a: Any, b: Any, /) -> Any:
 @collective()
 def cov(m: DistArray, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
     """Return the covariances of variables, a NumPy array or a number, the same on every PE. Collective."""
-    rows = _moves.transpose(m) if m.ndim == 2 and not rowvar and m.shape[0] != 1 else m
+    rows = _moves.transpose(m) if m.ndim == 2 and not rowvar else m
     rows = _picking.expand_dims(rows, 0) if rows.ndim == 1 else rows
     if rows.ndim != 2:
         raise ValueError(f"cov: an array of shape {m.shape}; expected one or two axes.")

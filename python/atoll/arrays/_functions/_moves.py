@@ -234,11 +234,16 @@ def concatenate(given: Sequence[DistArray], axis: int | None = 0) -> DistArray:
 def select(a: DistArray, mask: DistArray) -> DistArray:
     """Return the elements where a mask is True, in C order, as blocks of one axis. Collective; `a[mask]`.
 
-    An array of several axes, or a cyclic one, is made flat first, and so is the mask.
+    An array of several axes, or a cyclic one, is made flat first, and so is the mask. A mask of the first axes chooses rows.
     """
+    if mask.dtype == np.bool_ and mask.ndim < a.ndim and mask.shape == a.shape[: mask.ndim]:
+        from ._indexed import elements
+
+        return elements(a, nonzero(mask))
     if mask.dtype != np.bool_ or mask.shape != a.shape:
         raise IndexError(
-            f"a[mask]: the mask has shape {mask.shape} and dtype {mask.dtype}; expected {a.shape} and bool."
+            f"a[mask]: the mask has shape {mask.shape} and dtype {mask.dtype}; expected {a.shape} and bool, or "
+            "the shape of the first axes."
         )
     if a.ndim > 1 or not a._layout.axes[0].is_contiguous:
         a = reshape(a, -1)

@@ -70,8 +70,8 @@ def take(a: DistArray, indices: Any, axis: int | None = None) -> Any:
     a
         The array.
     indices
-        Integers of one axis, the same on every PE; without `axis` they may have several axes. Or one integer, which leaves out
-        the axis. Or a distributed array of integers, whose distribution the result has.
+        Integers, the same on every PE. One integer leaves out the axis. Or a distributed array of integers, whose
+        distribution the result has.
     axis
         The axis. None: the elements in C order.
     """
@@ -92,9 +92,10 @@ def take(a: DistArray, indices: Any, axis: int | None = None) -> Any:
             made.local[...] = a.at[np.unravel_index(own, a.shape)].get()
         _current.barrier()
         return made
-    if wanted.ndim != 1:
-        raise ValueError(f"take: indices of shape {wanted.shape} along an axis; expected one axis.")
-    return picked(a, [*_all(a)[:number], wanted, *_all(a)[number + 1 :]])
+    found = picked(a, [*_all(a)[:number], wanted.reshape(-1), *_all(a)[number + 1 :]])
+    if wanted.ndim == 1:
+        return found
+    return _moves.reshape(found, (*a.shape[:number], *wanted.shape, *a.shape[number + 1 :]))
 
 
 @collective()
@@ -304,7 +305,7 @@ def diff(a: DistArray, n: int = 1, axis: int = -1) -> DistArray:
         raise ValueError(f"diff: n is {n}; expected 0 or more.")
     shape = list(a.shape)
     shape[number] = max(shape[number] - n, 0)
-    made = DistArray(shape, np.diff(np.empty(n + 1, a.dtype), n).dtype)
+    made = DistArray(shape, np.diff(np.zeros(n + 1, a.dtype), n).dtype)
     _current.barrier()
     if math.prod(made.local.shape):
         box = [slice(*bounds) for bounds in made.bounds()]

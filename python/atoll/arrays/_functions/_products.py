@@ -205,25 +205,45 @@ def norm(a: DistArray, ord: Any = None, axis: Any = None, keepdims: bool = False
         The array.
     ord
         None or 2: the square root of the sum of squares. 1, inf, -inf, 0 or another number: as numpy.linalg.norm of
-        vectors. "fro": as None, for matrices.
+        vectors. Of a matrix, without an axis: "fro" is as None. 1 and -1 are the largest and smallest sum of a column, inf and
+        -inf those of a row. 2, -2 and "nuc" are the largest singular value, the smallest, and the sum of all.
     axis
-        The axis of the vectors. None: all elements are one vector.
+        The axis of the vectors. None: all elements are one vector, or a matrix.
     keepdims
-        Keep the axis, with length 1.
+        Keep the axes, with length 1.
     """
+    if axis is None and a.ndim == 2 and ord is not None:
+        found = _matrix_norm(a, ord)
+        return found.reshape(1, 1) if keepdims else found
     if axis is not None and not is_one(axis):
         raise ValueError(f"norm: axis is {axis!r}; expected one axis or None.")
-    if axis is None and a.ndim > 1 and ord not in (None, "fro"):
-        raise ValueError(f"norm: ord={ord!r} of a matrix; expected None or 'fro', or an axis.")
-    if isinstance(ord, str) and (ord != "fro" or axis is not None or a.ndim != 2):
-        raise ValueError(f"norm: ord={ord!r}; expected a number, or 'fro' for matrices.")
-    return vector_norm(a, None if ord == "fro" else ord, axis, keepdims)
+    if isinstance(ord, str) or (axis is None and a.ndim > 1 and ord is not None):
+        raise ValueError(f"norm: ord={ord!r} of shape {a.shape}; expected None, or an axis, or a matrix.")
+    return vector_norm(a, ord, axis, keepdims)
+
+
+def _matrix_norm(a: DistArray, ord: Any) -> Any:
+    from ._factors import svdvals
+
+    if ord == "fro":
+        return vector_norm(a, None, None, False)
+    if ord in (1, -1, np.inf, -np.inf):
+        sums = vector_norm(a, 1, 0 if abs(ord) == 1 else 1, False)
+        return sums.max(initial=0) if ord > 0 else sums.min()
+    if ord in (2, -2, "nuc"):
+        s = svdvals(a)
+        return s.sum() if ord == "nuc" else s.max(initial=0) if ord == 2 else s.min()
+    raise ValueError(
+        f"norm: ord={ord!r} of a matrix; expected 'fro', 'nuc', 1, -1, 2, -2, inf, -inf or None."
+    )
 
 
 @collective(on_gpus=True)
 def vector_norm(a: DistArray, ord: Any, axis: Any, keepdims: bool) -> Any:
     """Return the norm of vectors along axes, by default all; None is the square root of the sum of squares. Collective."""
     size = abs(a.astype(np.float64) if a.dtype.kind in "biu" else a)
+    if ord == np.inf and not size.size:  # the largest of no sizes is 0
+        return size.sum(axis=axis, keepdims=keepdims)
     if ord in (np.inf, -np.inf):
         return (size.max if ord > 0 else size.min)(axis=axis, keepdims=keepdims)
     if ord == 0:

@@ -9,7 +9,7 @@ import numpy as np
 import atoll
 
 from .. import _axis, _libraries
-from .._compared import collective
+from .._compared import collective, require_host
 from .._layout import Layout
 from .._teams import _current
 from ._combined import combine
@@ -19,11 +19,16 @@ if TYPE_CHECKING:
     from .._array import DistArray
 
 Array = np.ndarray[Any, Any]
+# Neighbours may be combined in any order, so that parts are accumulated on their own.
+ASSOCIATIVE = {
+    *(np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.gcd, np.lcm),
+    *(np.logical_and, np.logical_or, np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor),
+}
 
 
 @collective(on_gpus=True)
 def accumulate(a: DistArray, ufunc: np.ufunc, axis: int | None, dtype: Any = None) -> DistArray:
-    """Return the cumulative sums (np.add) or products (np.multiply) along an axis. Collective.
+    """Return the cumulative sums (np.add), products (np.multiply) or the like along an axis. Collective.
 
     Each PE accumulates its part, and multiplies or adds what the parts before it have in all. Cyclic axes are
     redistributed for that.
@@ -33,7 +38,11 @@ def accumulate(a: DistArray, ufunc: np.ufunc, axis: int | None, dtype: Any = Non
     if axis is None and a.ndim > 1:
         return accumulate(reshape(a, (-1,)), ufunc, 0, dtype)
     number = a._layout.axis_number(0 if axis is None else axis)
-    name = "cumsum" if ufunc is np.add else "cumprod"
+    if ufunc in (np.add, np.multiply):
+        name = "cumsum" if ufunc is np.add else "cumprod"
+    else:
+        name = f"{ufunc.__name__}.accumulate"
+        require_host(name, [a], {})
     if a.dtype.kind not in "biufc":
         raise atoll.DtypeMismatch(f"{name}: elements of {a.dtype}; expected numbers.")
     its = a._layout
@@ -41,8 +50,7 @@ def accumulate(a: DistArray, ufunc: np.ufunc, axis: int | None, dtype: Any = Non
         straight = its.with_axis(number, _axis.block(a.shape[number], its.axes[number].parts))
         moved = DistArray._moved(its, a.local, straight)
         return DistArray._moved(straight, accumulate(moved, ufunc, number, dtype).local, its)
-    function = np.cumsum if ufunc is np.add else np.cumprod
-    result = function(np.empty(0, a.dtype), dtype=dtype).dtype
+    result = ufunc.accumulate(np.zeros(1, a.dtype), dtype=dtype).dtype
     made = DistArray._of(its, result, zero=False)
     part = made.local
     made._library.accumulate(ufunc, a.local, number, part)
@@ -62,7 +70,6 @@ def _before(its: Layout, number: int, ufunc: np.ufunc, made: DistArray) -> Any:
     if parts == 1:
         return None
     totals = DistArray._of(its.without_halo().with_axis(number, _axis.block(parts, parts)), made.dtype)
-    totals.local[...] = ufunc.identity
     if part.shape[number]:
         totals.local[...] = part[(slice(None),) * number + (slice(-1, None),)]
     _current.barrier()
@@ -70,6 +77,8 @@ def _before(its: Layout, number: int, ufunc: np.ufunc, made: DistArray) -> Any:
     here = position[number]
     found: Any = None
     for earlier in range(here):
+        if not its.axes[number].extent(earlier):
+            continue
         position[number] = earlier
         one = totals._copy_of(its.pe_at(position), totals._layout.interior(_current.my_pe()), None)
         found = one if found is None else made._library.apply(ufunc, [found, one], None, {})

@@ -133,10 +133,6 @@ def histogram(
     density
         Divide by the number of elements and the width of the bin.
     """
-    if isinstance(bins, str):
-        raise TypeError(
-            f"histogram(bins={bins!r}) of a distributed array: expected a number of bins, or their edges."
-        )
     if a.dtype.kind not in "biuf":
         raise atoll.DtypeMismatch(f"histogram: elements of {a.dtype}; expected real numbers.")
     local, dtype = a.local, a.dtype

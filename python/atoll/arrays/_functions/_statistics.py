@@ -13,7 +13,7 @@ from .._compared import collective, require_host
 from .._layout import is_one
 from .._parts import Parts
 from .._teams import _current
-from . import _moves, _picking, _sorting
+from . import _binning, _moves, _picking, _sorting
 from ._combined import summed
 
 if TYPE_CHECKING:
@@ -188,6 +188,10 @@ def histogram(
     weights: Any = None,
 ) -> tuple[Array, Array]:
     """Return how many elements lie in each bin, or the sums of their weights, and the edges of the bins. Collective."""
+    if isinstance(bins, str):
+        if weights is not None:
+            raise TypeError(f"histogram(bins={bins!r}): no number of bins is estimated with weights.")
+        bins = _binning.number_of_bins(a, bins, range)
     if weights is None:
         return _sorting.histogram(a, bins, range, density)
     _, edges = _sorting.histogram(a, bins, range)
@@ -197,11 +201,18 @@ def histogram(
     return (sums / np.diff(edges) / sums.sum() if density else sums), edges
 
 
+def histogram_bin_edges(
+    a: DistArray, bins: Any = 10, range: tuple[Any, Any] | None = None, weights: Any = None
+) -> Array:
+    """Return the edges of the bins of `histogram`, the same on every PE. Collective."""
+    return histogram(a, bins, range, weights=weights)[1]
+
+
 @collective(on_gpus=True)
 def bincount(x: DistArray, /, weights: Any = None, minlength: int = 0) -> Array:
     """Return how often each number from 0 on occurs, or the sums of their weights, on every PE. Collective."""
     counts = _sorting.bincount(x, minlength)
-    if weights is None or not len(counts):
+    if weights is None or not x.size:
         return counts
     its = _weights("bincount", x, weights).astype(np.float64)
     return np.asarray(

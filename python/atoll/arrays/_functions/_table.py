@@ -16,6 +16,7 @@ from . import (
     _composed,
     _contractions,
     _elements,
+    _everyday,
     _factors,
     _matrices,
     _moves,
@@ -23,6 +24,7 @@ from . import (
     _products,
     _quantiles,
     _scans,
+    _solving,
     _sorting,
     _statistics,
 )
@@ -47,9 +49,12 @@ def _cumulative_with_initial(ufunc: np.ufunc) -> Callable[..., Any]:
         found = _scans.accumulate(x, ufunc, axis, dtype)
         if not include_initial:
             return found
-        if not x.size:
-            raise ValueError("include_initial=True of a distributed array without elements.")
         widths = [(int(number == (axis or 0) % x.ndim), 0) for number in range(x.ndim)]
+        if not x.size:
+            longer = [n + before for n, (before, _) in zip(x.shape, widths, strict=True)]
+            from .._makers import full
+
+            return full(longer, ufunc.identity, found.dtype)
         return _picking.pad(found, widths, "constant", ufunc.identity)
 
     return function
@@ -175,11 +180,16 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.linalg.diagonal: _matrices.diagonal,
     np.linalg.cross: _composed.cross,
     np.linalg.outer: _statistics.outer,
-    **_named_alike(_factors, "qr svd svdvals matrix_rank cond lstsq", np.linalg),
+    **_named_alike(_factors, "qr svd svdvals matrix_rank cond lstsq pinv eigh eigvalsh", np.linalg),
+    **_named_alike(_solving, "solve inv det slogdet cholesky matrix_power multi_dot", np.linalg),
+    **_named_alike(
+        _everyday,
+        "vander polyfit correlate delete insert array_equiv fill_diagonal copyto atleast_1d atleast_2d piecewise apply_along_axis",
+    ),
     **_named_alike(
         _composed,
         "union1d intersect1d setdiff1d setxor1d partition argpartition convolve cross polyval rot90 ediff1d compress "
-        "histogram2d histogramdd",
+        "histogram2d histogramdd kron lexsort meshgrid broadcast_arrays",
     ),
     **_named_alike(
         _matrices,
@@ -197,7 +207,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     **_named_alike(_quantiles, "quantile percentile median nanquantile nanpercentile nanmedian"),
     **_named_alike(
         _statistics,
-        "average outer isin searchsorted argwhere nansum nanprod nanmean nanmin nanmax",
+        "histogram_bin_edges average outer isin searchsorted argwhere nansum nanprod nanmean nanmin nanmax",
     ),
 }
 

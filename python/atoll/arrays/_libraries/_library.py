@@ -214,8 +214,9 @@ class Library:
         return np.asarray((np.vdot if conjugate else np.dot)(x, y))
 
     def accumulate(self, ufunc: np.ufunc, x: Array, axis: int, out: Array) -> None:
-        """Write cumulative sums (np.add) or products (np.multiply) along an axis to `out`, in its dtype."""
-        (np.cumsum if ufunc is np.add else np.cumprod)(x, axis=axis, dtype=out.dtype, out=out)
+        """Write cumulative sums (np.add) or products (np.multiply) along an axis to `out`, in its dtype; on hosts others, too."""
+        is_logical = ufunc.__name__.startswith("logical")  # their loops have the dtype of the operands
+        ufunc.accumulate(x, axis, None if is_logical else out.dtype, out)
 
     # Order of elements, and those that are chosen.
 

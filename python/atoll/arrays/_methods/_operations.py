@@ -400,6 +400,37 @@ class Operations:
         """
         return cast("DistArray", np.repeat(cast(Any, _this(self)), repeats, axis))
 
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DistArray:
+        """Return a diagonal of two axes as the last axis, a copy in blocks. Collective.
+
+        Parameters
+        ----------
+        offset, axis1, axis2
+            As for `numpy.diagonal`.
+
+        Returns
+        -------
+        DistArray
+        """
+        return cast("DistArray", np.diagonal(cast(Any, self), offset, axis1, axis2))
+
+    def searchsorted(self, v: Any, side: Any = "left") -> Any:
+        """Return the places in this sorted vector where values belong. Collective.
+
+        Parameters
+        ----------
+        v
+            Numbers, the same on every PE, or a distributed array.
+        side
+            "left" or "right", as for `numpy.searchsorted`.
+
+        Returns
+        -------
+        Any
+            NumPy's array, the same on every PE; for a distributed `v` an array in its distribution.
+        """
+        return np.searchsorted(cast(Any, self), v, side)
+
     def nonzero(self) -> tuple[DistArray, ...]:
         """Return the indices of elements that are not zero, in C order, an array for each axis. Collective.
 

@@ -365,6 +365,21 @@ class Reductions:
         """
         return _there(self, extreme_index(_this(self), axis, keepdims, smallest=False))
 
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+        """Return the sum of a diagonal, the same on every PE. Collective.
+
+        Parameters
+        ----------
+        offset, axis1, axis2, dtype
+            As for `numpy.trace`.
+
+        Returns
+        -------
+        Any
+            A number; a NumPy array for more than two axes.
+        """
+        return np.trace(cast(Any, self), offset, axis1, axis2, dtype)
+
 
 def _this(array: Reductions) -> DistArray:
     return cast("DistArray", array)

@@ -1,0 +1,153 @@
+"""Linear equations, inverses, determinants, Cholesky factors and eigenvalues of distributed matrices beside NumPy."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from atoll import arrays
+from atoll.arrays import DistArray
+from atoll.arrays._functions import _solving
+from distributed import check, main, refused
+
+
+def plain(found: Any) -> Any:
+    return found.to_numpy() if isinstance(found, DistArray) else np.asarray(found)
+
+
+def close(found: Any, wanted: Any) -> None:
+    found, wanted = plain(found), np.asarray(wanted)
+    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+    loose = wanted.dtype.char in "fF"
+    np.testing.assert_allclose(found, wanted, rtol=1e-2 if loose else 1e-8, atol=1e-2 if loose else 1e-8)
+
+
+def some_matrix(rng: random.Random) -> tuple[DistArray, Any]:
+    """Return a square matrix, and NumPy's. Panels are narrow, so that small matrices have several."""
+    _solving.WIDTH, _solving.NARROW = rng.choice([1, 2, 3, 64]), rng.choice([1, 8])
+    n = rng.choice([0, 1, 2, 5, 9, 20])
+    numbers = np.random.default_rng(rng.randrange(1000)).normal(size=(2, n, n)) * 10
+    dtype = rng.choice(["f4", "f8", "c8", "c16", "i8"])
+    whole = (numbers[0] + 1j * numbers[1] if dtype[0] == "c" else numbers[0]).astype(dtype)
+    whole = (whole + rng.choice([0, 1, -1]) * (30 * np.eye(n)).astype(dtype)).astype(dtype)
+    if n and np.linalg.cond(whole.astype("c16")) > 1e3:
+        whole = (np.eye(n)[::-1] * 7).astype(dtype)  # rows must be exchanged
+    dist: Any = rng.choice(["block", "cyclic", ("whole", "block"), ("block", "block"), "replicated"])
+    return arrays.from_array(whole, dist=dist), whole
+
+
+@check
+def equations_are_solved(rng: random.Random) -> None:
+    for _ in range(4):
+        a, whole = some_matrix(rng)
+        n = len(whole)
+        for shape in ((n,), (n, 3)):
+            right = np.random.default_rng(1).normal(size=shape).astype(rng.choice([whole.dtype, "f8"]))
+            wanted = np.linalg.solve(whole, right)
+            close(np.linalg.solve(a, right), wanted)
+            b = arrays.from_array(right, dist=rng.choice(["block", "cyclic"]))
+            found = np.linalg.solve(a, b)
+            close(found, wanted)
+            assert found._layout.same_distribution(b._layout)
+            close(np.linalg.solve(whole, b), wanted)
+        close(a, whole)
+
+
+@check
+def inverses_and_determinants(rng: random.Random) -> None:
+    for _ in range(4):
+        a, whole = some_matrix(rng)
+        found = np.linalg.inv(a)
+        close(found, np.linalg.inv(whole))
+        assert a._layout.has_copies or found._layout.same_distribution(a._layout)
+        sign, logarithm = np.linalg.slogdet(a)
+        close(sign, np.linalg.slogdet(whole).sign)
+        close(logarithm, np.linalg.slogdet(whole).logabsdet)
+        wanted = np.linalg.det(whole)
+        np.testing.assert_allclose(np.linalg.det(a), wanted, rtol=1e-2 if wanted.dtype.char in "fF" else 1e-8)
+        assert np.linalg.det(a).dtype == wanted.dtype
+        close(np.linalg.matrix_power(a, 2), np.linalg.matrix_power(whole, 2))
+        if whole.dtype.char in "dD":
+            close(np.linalg.pinv(a), np.linalg.pinv(whole) if len(whole) else whole)
+            close(np.linalg.matrix_power(a, -3), np.linalg.matrix_power(whole, -3))
+        close(np.linalg.matrix_power(a, 0), np.linalg.matrix_power(whole, 0))
+
+
+@check
+def symmetric_matrices(rng: random.Random) -> None:
+    for _ in range(4):
+        a, whole = some_matrix(rng)
+        n = len(whole)
+        symmetric = whole @ whole.conj().T + np.eye(n, dtype=whole.dtype)
+        its = arrays.from_array(symmetric).redistribute(like=a)
+        for upper in (False, True):
+            given = np.triu(symmetric) if upper else np.tril(symmetric)  # the other triangle is not read
+            factor = np.linalg.cholesky(arrays.from_array(given).redistribute(like=a), upper=upper)
+            product = factor.conj().T @ factor if upper else factor @ factor.conj().T
+            np.testing.assert_allclose(plain(product), symmetric, rtol=1e-3, atol=1e-1)
+            assert not np.any(np.tril(plain(factor), -1) if upper else np.triu(plain(factor), 1))
+        values, vectors = np.linalg.eigh(its)
+        largest = abs(values).max(initial=1)
+        np.testing.assert_allclose(values / largest, np.linalg.eigvalsh(symmetric) / largest, atol=1e-5)
+        np.testing.assert_allclose(np.linalg.eigvalsh(its) / largest, values / largest, atol=1e-5)
+        np.testing.assert_allclose(
+            plain(vectors * values) / largest, plain(its @ vectors) / largest, atol=1e-4
+        )
+        assert values.dtype == np.linalg.eigvalsh(symmetric).dtype
+
+
+@check
+def products_of_several(rng: random.Random) -> None:
+    numbers = np.random.default_rng(rng.randrange(99))
+    shapes = [(3,), (3, 8), (8, 2), (2, 9), (9,)]
+    whole = [numbers.normal(size=shape) for shape in shapes]
+    for first, last in ((1, 4), (0, 4), (1, 5), (0, 5), (1, 3)):
+        given = [arrays.from_array(x, dist="cyclic") if rng.random() < 0.5 else x for x in whole]
+        given[2] = arrays.from_array(whole[2])
+        close(np.linalg.multi_dot(given[first:last]), np.linalg.multi_dot(whole[first:last]))
+    refused([(lambda: np.linalg.multi_dot([given[2]]), "expected two arrays or more")])
+
+
+def raises(functions: list[Callable[[], Any]], expected: str) -> None:
+    for function in functions:
+        try:
+            function()
+        except np.linalg.LinAlgError as error:
+            assert expected in str(error), error
+        else:
+            raise AssertionError(f"nothing was raised; expected {expected!r}")
+
+
+@check
+def bad_matrices(rng: random.Random) -> None:
+    for n, bad in ((4, np.zeros((4, 4))), (5, np.ones((5, 5)))):
+        _solving.WIDTH = rng.choice([1, 2, 64])
+        a = arrays.from_array(bad)
+        raises(
+            [
+                lambda a=a, n=n: np.linalg.solve(a, np.ones(n)),
+                lambda a=a: np.linalg.inv(a),
+                lambda a=a: np.linalg.matrix_power(a, -1),
+            ],
+            "Singular matrix",
+        )
+        raises([lambda a=a: np.linalg.cholesky(-a - 1)], "not positive definite")
+        assert np.linalg.det(a) == 0 and np.linalg.slogdet(a) == (0, -np.inf)
+    wide = arrays.zeros((5, 3))
+    square = [np.linalg.inv, np.linalg.det, np.linalg.slogdet, np.linalg.cholesky, np.linalg.eigh]
+    raises([lambda f=f: f(wide) for f in square], "shape (5, 3); expected a square one")
+    refused(
+        [
+            (lambda: np.linalg.solve(arrays.ones((3, 3)), np.ones(4)), "as many rows in b"),
+            (lambda: np.linalg.inv(arrays.zeros((3, 3), np.float16)), "LAPACK takes float32"),
+            (lambda: np.linalg.inv(arrays.zeros((2, 3, 3))), "expected two axes"),
+            (lambda: np.linalg.eigh(arrays.ones((3, 3)), "X"), "expected 'L' or 'U'"),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
