@@ -2,8 +2,8 @@
 # make test, docs, kernels, hostile, cute, wheel, torch, clusters, lint, sanitize and cross in one run with one closing line.
 #
 # Tests often wait. Meanwhile scripts/ahead.sh installs and compiles what later parts need, in time that the tests leave idle.
-# These parts build and check as they always do, and find the work done. The part cross computes and rarely waits, so it
-# runs beside the others once it is built. Its output comes at its turn.
+# These parts build and check as they always do, and find the work done. Two things compute and rarely wait: the headers of
+# lint, and the part cross. Once all is built they run beside the others. Their output comes at its turn.
 source "$(dirname "$0")/lib.sh"
 export ATOLL_BUILD_NO_CLOSING=1
 # A part that could not begin in this time is not run. It counts as skipped, and the end of the output names it.
@@ -18,14 +18,17 @@ scripts/setup.sh docs || true # it installs packages, too
 idle=(chrt --idle 0)
 "${idle[@]}" true 2>/dev/null || idle=(nice -n 19)
 set -m # gives it a process group, which the trap ends
-rm -f "$logs/cross-built" "$results/cross.tsv"
+rm -f "$logs/cross-built" "$logs/headers-ahead.status" "$results/cross.tsv"
 "${idle[@]}" scripts/ahead.sh >"$logs/ahead.log" 2>&1 </dev/null &
 ahead=$!
 {
     while [ ! -e "$logs/cross-built" ] && kill -0 "$ahead" 2>/dev/null; do sleep 5; done
+    nice -n 5 "$python" scripts/headers.py >"$logs/headers-ahead.log" 2>&1 && status=0 || status=$?
+    echo "$status" >"$logs/headers-ahead.status"
     nice -n 5 scripts/cross.sh # without `make`, which would install packages beside other parts
 } >"$logs/cross.log" 2>&1 </dev/null &
 cross=$!
+export ATOLL_BUILD_HEADERS_BY=$cross # the process that compiles them
 set +m
 trap 'for group in $ahead $cross; do kill -- "-$group" 2>/dev/null || true; done' EXIT
 for part in "${parts[@]}"; do
