@@ -10,11 +10,10 @@
 namespace atl {
 
 /// The elements of a message, which sender and receiver compare if both give them and ATOLL_CHECK is not
-/// none.
+/// none. Python's times and structured types have a code in place of the size.
 struct MessageElements {
-    char kind = '\0';  ///< NumPy's letter, such as 'f'; '\0': only sizes are compared
-    std::uint32_t bytes =
-        0;  ///< bytes per element; 0: not given. Times and records: core/calls/element_codes.hpp
+    char kind = '\0';         ///< NumPy's letter, such as 'f'; '\0': only sizes are compared
+    std::uint32_t bytes = 0;  ///< bytes per element; 0: not given
 };
 /// Numbers of more than one byte are compared by size. Bytes and classes are sent as raw memory.
 template <class T>

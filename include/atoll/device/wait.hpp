@@ -96,9 +96,10 @@ __device__ __noinline__ inline void trap(const Watch* watch) {
     __trap();
 }
 
-/// Writes a report but for its state, with the grid and this thread's position in it. A copy of the whole
-/// would hold it in registers, and each kernel that waits would need these.
+/// Writes a report but for its state, the first word, with the grid and this thread's position in it. A copy
+/// of the whole would hold it in registers, and each kernel that waits would need these.
 __device__ __noinline__ inline void write_report(Report* to, const Report& what) {
+    static_assert(sizeof(what.state) == sizeof(unsigned) && sizeof(Report) % sizeof(unsigned) == 0, "words");
     auto* const words = reinterpret_cast<unsigned*>(to);
     const auto* const from = reinterpret_cast<const volatile unsigned*>(&what);
     ATOLL_ROLLED for (unsigned i = 1; i < sizeof(Report) / sizeof(unsigned); ++i)

@@ -2,38 +2,52 @@
 
 #include "arrays/special_types.hpp"
 
+#include <string>
+
 namespace atl::python {
 namespace {
 
-MessageElements time_elements(PyArray_Descr* descr) {
+std::string text_of(PyObject* object) {
+    const Ref text(PyObject_Str(object));
+    const char* data = PyUnicode_AsUTF8AndSize(text.get(), nullptr);
+    if (data == nullptr) throw Raised{};
+    return data;
+}
+
+core::TimeUnit unit_of(PyArray_Descr* descr) {
     const auto* data = reinterpret_cast<const PyArray_DatetimeDTypeMetaData*>(PyDataType_C_METADATA(descr));
-    const core::TimeUnit unit{static_cast<std::uint32_t>(data->meta.base),
-                              static_cast<std::uint32_t>(data->meta.num)};
-    return {descr->kind, unit.encoded()};
+    return {static_cast<std::uint32_t>(data->meta.base), static_cast<std::uint32_t>(data->meta.num)};
+}
+
+/// Text that is equal for dtypes that NumPy calls equal: neither alignment nor the class of scalars is in it.
+std::string form_of(PyArray_Descr* descr) {
+    if (const SpecialType* special = special_type(descr)) return special->name;
+    if (descr->type_num >= NPY_USERDEF) return text_of(reinterpret_cast<PyObject*>(descr));
+    const std::string plain = descr->kind + std::to_string(PyDataType_ELSIZE(descr));
+    if (core::is_time(descr->kind)) return plain + ":" + std::to_string(unit_of(descr).encoded());
+    if (const PyArray_ArrayDescr* part = PyDataType_SUBARRAY(descr))
+        return form_of(part->base) + text_of(part->shape);
+    PyObject* const names = PyDataType_NAMES(descr);
+    if (names == nullptr) return plain;
+    std::string form = plain + "{";
+    for (Py_ssize_t i = 0; i < PyTuple_Size(names); ++i) {
+        PyObject* const name = PyTuple_GetItem(names, i);
+        PyObject* const field = PyDict_GetItemWithError(PyDataType_FIELDS(descr), name);
+        if (field == nullptr) throw Raised{};
+        form += text_of(name) + "@" + text_of(PyTuple_GetItem(field, 1)) + ":" +
+                form_of(reinterpret_cast<PyArray_Descr*>(PyTuple_GetItem(field, 0))) + ",";
+    }
+    return form + "}";
 }
 
 }  // namespace
 
 MessageElements special_elements_of(PyArray_Descr* descr) {
-    if (descr->kind != 'V') return time_elements(descr);
+    if (core::is_time(descr->kind)) return {descr->kind, unit_of(descr).encoded()};
     const bool is_raw = descr->type_num == NPY_VOID && PyDataType_NAMES(descr) == nullptr &&
                         PyDataType_SUBARRAY(descr) == nullptr;
     if (is_raw) return {'V', static_cast<std::uint32_t>(PyDataType_ELSIZE(descr))};
-    // The text of a large dtype is long to make, and calls often repeat. NumPy keeps a descriptor alive for
-    // its arrays, so the last one is held.
-    thread_local PyArray_Descr* last = nullptr;
-    thread_local std::uint32_t number = 0;
-    if (last != descr) {
-        const Ref name = dtype_name(descr);
-        Py_ssize_t size = 0;
-        const char* text = PyUnicode_AsUTF8AndSize(name.get(), &size);
-        if (text == nullptr) throw Raised{};
-        number = core::record_number({text, static_cast<std::size_t>(size)});
-        Py_XDECREF(reinterpret_cast<PyObject*>(last));
-        Py_INCREF(reinterpret_cast<PyObject*>(descr));
-        last = descr;
-    }
-    return {core::record_kind, number};
+    return {core::record_kind, core::record_number(form_of(descr))};
 }
 
 }  // namespace atl::python

@@ -11,7 +11,7 @@ namespace atl::python {
 
 inline MessageElements message_elements_of(PyArray_Descr* descr) {
     const char kind = descr->kind;
-    if (kind == 'm' || kind == 'M' || kind == 'V') [[unlikely]]
+    if (core::is_time(kind) || kind == 'V' || descr->type_num >= NPY_USERDEF) [[unlikely]]
         return special_elements_of(descr);
     return {kind, static_cast<std::uint32_t>(PyDataType_ELSIZE(descr))};
 }

@@ -239,8 +239,8 @@ interrupted or timed-out wait loses no message.
 Parameters
 ----------
 dst
-    A writeable array, large enough for the message, of its dtype. With an array of another dtype
-    (DtypeMismatch) or size (ShapeMismatch) the message stays, and can still be received.
+    A writeable array, large enough for the message, of its dtype. In the host's memory a message stays,
+    and can still be received, if dst has another dtype (DtypeMismatch) or less room (ShapeMismatch).
 from_pe
     Number of the sender in the mailbox's team.
 timeout

@@ -123,12 +123,23 @@ std::string argument_text(const Argument& argument, std::uint64_t value) {
     return {};
 }
 
-/// A unit as NumPy writes it: "[ms]", "[25us]"; nothing for a time without a unit.
+/// Types with a number in place of their size; other numbers are of structured types.
+constexpr const char* special_dtypes[] = {"bfloat16",    "float8_e4m3fn",   "float8_e4m3fnuz",
+                                          "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"};
+std::string record_text(std::uint32_t number) {
+    for (const char* name : special_dtypes)
+        if (record_number(name) == number) return name;
+    return "a structured dtype (its fields have the hash " + std::to_string(number) + ")";
+}
+
+/// A unit as NumPy writes it: "[ms]", "[25us]"; nothing for a time without a unit. A multiple of 0 was too
+/// large for a message's header.
 std::string unit_text(const TimeUnit& unit) {
     constexpr const char* units[] = {"Y",  "M",  "W",  "",   "D",  "h",  "m", "s",
                                      "ms", "us", "ns", "ps", "fs", "as", "",  ""};
     const std::string name = units[unit.base];
     if (name.empty()) return {};
+    if (unit.multiple == 0) return "[many " + name + "]";
     return "[" + (unit.multiple == 1 ? std::string() : std::to_string(unit.multiple)) + name + "]";
 }
 
@@ -159,7 +170,7 @@ std::string elements_text(std::uint64_t elements) {
     const auto bytes_each = static_cast<std::uint32_t>(elements);
     if (kind == 'm') return "timedelta64" + unit_text(TimeUnit::from(bytes_each));
     if (kind == 'M') return "datetime64" + unit_text(TimeUnit::from(bytes_each));
-    if (kind == record_kind) return "a structured or special dtype (#" + std::to_string(bytes_each) + ")";
+    if (kind == record_kind) return record_text(bytes_each);
     if (kind == '\0') return "numbers of " + std::to_string(bytes_each) + " bytes";
     if (kind == 'b') return "bool";
     for (const auto& [letter, name] : kinds)

@@ -10,27 +10,19 @@
 
 namespace atl::core {
 
-/// Encodes an element type: the letter of NumPy's kind ("f", "i", "V"), and its size. 0: unknown. Two kinds
-/// have a number of 13 bits in place of a size, which a message's header also holds.
+/// Encodes an element type: the letter of NumPy's kind ("f", "i", "V"), and its size. 0: unknown. Times have
+/// their unit in place of the size, and structured types a number of 13 bits.
 constexpr std::uint64_t elements_of(char kind, std::uint32_t bytes) {
     return std::uint64_t{static_cast<unsigned char>(kind)} << 32 | bytes;
 }
 
-/// Elements in 20 bits, for the header of a message. They are left out if their size needs more than 13.
-constexpr std::uint32_t packed(const MessageElements& elements) {
-    return elements.bytes >> 13 != 0
-               ? 0
-               : (static_cast<unsigned char>(elements.kind) & 127U) | elements.bytes << 7;
-}
-constexpr MessageElements unpacked(std::uint32_t word) { return {static_cast<char>(word & 127), word >> 7}; }
+constexpr bool is_time(char kind) { return kind == 'm' || kind == 'M'; }
 
 /// The unit of a time, of kind 'm' or 'M': NumPy's number of it, and how many of them are one.
 struct TimeUnit {
-    static constexpr std::uint32_t multiples = 1U << 9;  ///< larger ones are known by their remainder
-
     std::uint32_t base = 0, multiple = 1;
 
-    constexpr std::uint32_t encoded() const { return base | multiple % multiples << 4; }
+    constexpr std::uint32_t encoded() const { return base | multiple << 4; }
     static constexpr TimeUnit from(std::uint32_t encoded) { return {encoded & 15, encoded >> 4}; }
 };
 
@@ -41,16 +33,29 @@ constexpr std::uint32_t record_number(std::string_view dtype) {
     return static_cast<std::uint32_t>(common::fnv1a(dtype) % 0x1fff + 1);
 }
 
-/// False if both are given and differ. `kind` '\0' compares sizes alone.
+/// Elements in 20 bits, for the header of a message. Sizes of more than 13 bits are left out. So are
+/// multiples of a unit of more than 9.
+constexpr std::uint32_t packed(const MessageElements& elements) {
+    std::uint32_t bytes = elements.bytes;
+    if (bytes >> 13 != 0) {
+        if (!is_time(elements.kind)) return 0;
+        bytes = TimeUnit{TimeUnit::from(bytes).base, 0}.encoded();
+    }
+    return (static_cast<unsigned char>(elements.kind) & 127U) | bytes << 7;
+}
+constexpr MessageElements unpacked(std::uint32_t word) { return {static_cast<char>(word & 127), word >> 7}; }
+
+/// False if both are given and differ, as far as a header has them. `kind` '\0' compares sizes alone.
 constexpr bool are_same(const MessageElements& one, const MessageElements& other) {
+    const std::uint32_t word = packed(one), others = packed(other);
+    const MessageElements a = unpacked(word), b = unpacked(others);
+    if (word == others || word == 0 || others == 0) return true;
+    if (a.kind != '\0' && b.kind != '\0') return false;
     constexpr auto bytes_of = [](const MessageElements& elements) -> std::uint32_t {
-        if (elements.kind == 'm' || elements.kind == 'M') return 8;
+        if (is_time(elements.kind)) return 8;
         return elements.kind == record_kind ? 0 : elements.bytes;
     };
-    if (one.bytes == 0 || other.bytes == 0) return true;
-    if (one.kind != '\0' && other.kind != '\0') return one.kind == other.kind && one.bytes == other.bytes;
-    const std::uint32_t bytes = bytes_of(one), others = bytes_of(other);
-    return bytes == 0 || others == 0 || bytes == others;
+    return bytes_of(a) == 0 || bytes_of(b) == 0 || bytes_of(a) == bytes_of(b);
 }
 
 }  // namespace atl::core

@@ -291,7 +291,6 @@ void Mailbox::State::check_fits(const Word* words, const Target& dst) const {
         throw Error(ErrorCode::shape_mismatch, "The message has " + std::to_string(bytes) +
                                                    " bytes, the buffer room for " + std::to_string(dst.room) +
                                                    "; it can still be received with a larger one.");
-    // The word was sent before that of the length, which has been acquired.
     const MessageElements sent =
         core::unpacked(static_cast<std::uint32_t>(words[elements_word].load(std::memory_order_relaxed)));
     if (!compares || bytes == 0 || core::are_same(sent, dst.elements)) [[likely]]
@@ -309,7 +308,10 @@ std::size_t Mailbox::State::take(Pair& pair, const Target& dst, double timeout_s
     const std::uint64_t number = first_number + pair.read;
     const auto flag = static_cast<std::uint32_t>(number);
     Word* words = slot(*pair.here, number);
-    const auto begun = [&] { return flag_of(words[length_word].load(std::memory_order_acquire)) == flag; };
+    const auto begun = [&] {
+        return flag_of(words[length_word].load(std::memory_order_acquire)) == flag &&
+               flag_of(words[elements_word].load(std::memory_order_relaxed)) == flag;
+    };
     if (!begun()) {
         if (!pair.there) job_state->transport()->progress();
         if (timeout_s == 0 && !begun()) return none;
