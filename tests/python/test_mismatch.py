@@ -70,6 +70,10 @@ def test_dtypes_of_equal_size_and_kind(job: Job) -> None:
         for same in aligned, np.dtype((np.record, plain)), np.recarray(1, plain).dtype:
             assert same == plain
             assert atoll.fcollect(np.zeros(2, same if odd else plain)).size == 4
+        renamed = np.dtype([("x", "f8")])
+        assert atoll.fcollect(np.zeros(1, renamed)).size == 2
+        renamed.names = ("y",)
+        assert atoll.fcollect(np.zeros(1, renamed if odd else [("y", "f8")])).size == 2
         """,
         2,
     )

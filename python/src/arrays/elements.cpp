@@ -1,8 +1,10 @@
 #include "arrays/elements.hpp"
 
 #include "arrays/special_types.hpp"
+#include "calls/gil.hpp"
 
 #include <string>
+#include <utility>
 
 namespace atl::python {
 namespace {
@@ -40,6 +42,36 @@ std::string form_of(PyArray_Descr* descr) {
     return form + "}";
 }
 
+/// The code of a thread's last structured dtype, since calls often repeat and a form takes almost 1 us.
+class LastCode {
+  public:
+    ~LastCode() {
+        if (descr_ == nullptr || !Py_IsInitialized()) return;
+        const EnsureGil gil;
+        keep(nullptr, nullptr);
+    }
+    std::uint32_t of(PyArray_Descr* descr) {
+        auto* const object = reinterpret_cast<PyObject*>(descr);
+        PyObject* const names = PyDataType_NAMES(descr);  // programs may rename fields
+        if (object != descr_ || names != names_) {
+            code_ = core::record_number(form_of(descr));
+            keep(object, names);
+        }
+        return code_;
+    }
+
+  private:
+    void keep(PyObject* descr, PyObject* names) {
+        Py_XINCREF(descr);
+        Py_XINCREF(names);
+        PyObject* const old[] = {std::exchange(descr_, descr), std::exchange(names_, names)};
+        for (PyObject* object : old) Py_XDECREF(object);
+    }
+
+    PyObject *descr_ = nullptr, *names_ = nullptr;
+    std::uint32_t code_ = 0;
+};
+
 }  // namespace
 
 MessageElements special_elements_of(PyArray_Descr* descr) {
@@ -47,7 +79,8 @@ MessageElements special_elements_of(PyArray_Descr* descr) {
     const bool is_raw = descr->type_num == NPY_VOID && PyDataType_NAMES(descr) == nullptr &&
                         PyDataType_SUBARRAY(descr) == nullptr;
     if (is_raw) return {'V', static_cast<std::uint32_t>(PyDataType_ELSIZE(descr))};
-    return {core::record_kind, core::record_number(form_of(descr))};
+    thread_local LastCode last;
+    return {core::record_kind, last.of(descr)};
 }
 
 }  // namespace atl::python

@@ -33,8 +33,8 @@ constexpr std::uint32_t record_number(std::string_view dtype) {
     return static_cast<std::uint32_t>(common::fnv1a(dtype) % 0x1fff + 1);
 }
 
-/// Elements in 20 bits, for the header of a message. Sizes of more than 13 bits are left out. So are
-/// multiples of a unit of more than 9.
+/// Elements in 20 bits, for the header of a message. It leaves out sizes of more than 13 bits, and multiples
+/// of a unit of more than 9.
 constexpr std::uint32_t packed(const MessageElements& elements) {
     std::uint32_t bytes = elements.bytes;
     if (bytes >> 13 != 0) {
