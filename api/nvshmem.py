@@ -48,7 +48,7 @@ FORWARDED = {
     "atoll_nvshmem/version.h": ("non_abi/nvshmem_version.h",),
 }  # fmt: skip
 
-# Headers of NVSHMEM's inside that programs include to reach its transport.
+# Headers of NVSHMEM's inside, most of them of its transport, that programs include.
 REFUSED_HEADERS = (
     "device_host_transport/nvshmem_common_ibgda.h", "device_host_transport/nvshmem_common_gpunetio.h",
     "device_host/nvshmem_proxy_channel.h", "device_host/nvshmemi_extern_constant.h",
@@ -310,7 +310,7 @@ def forwards() -> dict[str, str]:
                 ).replace("edit those.\n", "edit those. */\n", 1)
             )
     for name in REFUSED_HEADERS:
-        reason = f"{name} is a part of NVSHMEM's own transport, which does not exist on Atoll: {WAY_ROUND}"
+        reason = f"{name} is a part of NVSHMEM's inside, which does not exist on Atoll: {WAY_ROUND}"
         out[f"nvshmem/include/{name}"] = f'{NOTE}#error "{reason}"\n#include "{name} of NVSHMEM"\n'
     return out
 

@@ -51,8 +51,8 @@ def type_lists(spelling: dict[str, str], members: Callable[[str], list[str]], ha
             name = f"NVSHMEMI_REPT_FOR_STANDARD_RMA_TYPES{form}(TEMPLATE{more})"
             yield name, *over(members("rma"), lambda k, first=first: f"TEMPLATE({first}{k}, {spelling[k]})")
             yield from reductions(form, more, first)
-        name = "NVSHMEMI_REPT_FOR_WAIT_TYPES(TEMPLATE)"
-        yield name, *over(members("wait"), lambda k: f"TEMPLATE({k}, {spelling[k]})")
+        for name in ("NVSHMEMI_REPT_FOR_WAIT_TYPES", "NVSHMEMX_REPT_FOR_SIGNAL_TYPES"):
+            yield f"{name}(TEMPLATE)", *over(members("wait"), lambda k: f"TEMPLATE({k}, {spelling[k]})")
         for group, (sets, but) in ATOMICS.items():
             name = f"NVSHMEMI_REPT_OPGROUP_FOR_{group}(GROUP, OP)"
             kinds = kinds_of(sets, but)

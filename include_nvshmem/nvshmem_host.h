@@ -6,7 +6,7 @@
 
 #include "atoll_nvshmem/types.h"
 
-/* Knows by types.h if there are halves. */
+/* After types.h, which tells this header if there are halves. */
 #include "atoll_nvshmem/type_lists.h"
 
 /* Before a function that kernels have, too. */

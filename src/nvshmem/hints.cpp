@@ -1,7 +1,7 @@
 // Calls by which a program advises NVSHMEM. They are accepted; nothing here needs the advice.
-#include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 #include "nvshmem/front.hpp"
@@ -13,17 +13,25 @@ namespace {
 
 constexpr std::uint32_t known_hints = NVSHMEMX_REGION_HINT_BATCH_RMA;
 
-/// The region of this process: its number above its hints, or 0. Regions do not nest.
-std::atomic<std::uint64_t> active_region{0};
-std::atomic<std::uint64_t> regions{0};  // numbers given out
-
-std::uint64_t packed(nvshmemx_region_handle_t handle, std::uint32_t hints) { return handle << 32U | hints; }
+/// The region of this process; without one the handle is 0. Regions do not nest.
+struct Region {
+    nvshmemx_region_handle_t handle = 0;
+    std::uint32_t hints = 0;
+};
+std::mutex guard;  // protects the two below
+Region active_region;
+nvshmemx_region_handle_t regions = 0;  // numbers given out
 
 /// Reports a wrong argument of a call that returns a status.
 int refuse(const char* name, const std::string& sentence) {
     return shmem::status_of({name, SHMEM_CTX_DEFAULT}, Error(ErrorCode::invalid_argument, sentence), false,
                             NVSHMEMX_ERROR_INVALID_VALUE);
 }
+
+bool is_joined() { return static_cast<bool>(shmem::front.context); }
+constexpr const char* not_joined =
+    "NVSHMEM is not initialized in this process; call nvshmem_init first, and nothing after the last "
+    "nvshmem_finalize.";
 
 std::string unknown_hints(std::uint32_t hints) {
     return "hints: " + std::to_string(hints) +
@@ -49,32 +57,40 @@ int qp_create(int count, nvshmemx_qp_handle_t** handles) {
 int region_start(nvshmemx_region_handle_t* handle, const nvshmemx_region_attrs_t* attributes) {
     const char* const name = "nvshmemx_region_start";
     const std::uint32_t hints = attributes == nullptr ? 0U : attributes->hints;
+    if (!is_joined()) return refuse(name, not_joined);
     if (handle == nullptr) return refuse(name, "handle: NULL was passed; pass the address of a handle.");
     if ((hints & ~known_hints) != 0) return refuse(name, unknown_hints(hints));
-    const nvshmemx_region_handle_t mine = ++regions;
-    std::uint64_t none = 0;
-    if (!active_region.compare_exchange_strong(none, packed(mine, hints)))
+    const std::lock_guard lock(guard);
+    if (active_region.handle != 0)
         return refuse(name, "a region is active already; end it by nvshmemx_region_stop before the next.");
-    *handle = mine;
+    active_region = {++regions, hints};
+    *handle = active_region.handle;
     return NVSHMEMX_SUCCESS;
 }
 int region_stop(nvshmemx_region_handle_t handle) {
-    std::uint64_t active = active_region;
-    if (active == 0 || active >> 32U != handle || !active_region.compare_exchange_strong(active, 0))
-        return refuse("nvshmemx_region_stop", "handle: " + std::to_string(handle) +
-                                                  " is not that of the active region; pass what "
-                                                  "nvshmemx_region_start wrote, once.");
+    const char* const name = "nvshmemx_region_stop";
+    if (!is_joined()) return refuse(name, not_joined);
+    const std::lock_guard lock(guard);
+    if (active_region.handle == 0 || active_region.handle != handle)
+        return refuse(name, "handle: " + std::to_string(handle) +
+                                " is not that of the active region; pass what nvshmemx_region_start wrote, "
+                                "once.");
+    active_region = {};
     return NVSHMEMX_SUCCESS;
 }
 int region_is_active(std::uint32_t hints, int* active) {
     const char* const name = "nvshmemx_region_is_active";
+    if (!is_joined()) return refuse(name, not_joined);
     if (active == nullptr) return refuse(name, "active: NULL was passed; pass the address of an int.");
     if ((hints & ~known_hints) != 0) return refuse(name, unknown_hints(hints));
-    const std::uint64_t region = active_region;
-    *active = region != 0 && (region & hints) == hints ? 1 : 0;
+    const std::lock_guard lock(guard);
+    *active = active_region.handle != 0 && (active_region.hints & hints) == hints ? 1 : 0;
     return NVSHMEMX_SUCCESS;
 }
 
-void forget_region() noexcept { active_region = 0; }
+void forget_region() noexcept {
+    const std::lock_guard lock(guard);
+    active_region = {};
+}
 
 }  // namespace atl::nvshmem

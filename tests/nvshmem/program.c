@@ -136,6 +136,15 @@ static void queries(void) {
     regions();
 }
 
+/* Regions exist between init and finalize alone. */
+static void refuse_regions(void) {
+    nvshmemx_region_handle_t region = 77;
+    int active = -1;
+    REQUIRE(nvshmemx_region_start(&region, NULL) == NVSHMEMX_ERROR_INVALID_VALUE && region == 77);
+    REQUIRE(nvshmemx_region_is_active(NVSHMEMX_REGION_HINT_NONE, &active) == NVSHMEMX_ERROR_INVALID_VALUE);
+    REQUIRE(nvshmemx_region_stop(1) == NVSHMEMX_ERROR_INVALID_VALUE && active == -1);
+}
+
 /* A region that was not stopped ends with the library, as in NVSHMEM. */
 static void leave_with_region(void) {
     nvshmemx_region_handle_t region = 0;
@@ -148,6 +157,7 @@ static void leave_with_region(void) {
 int main(void) {
     int provided = -1;
     REQUIRE(nvshmemx_init_status() == NVSHMEM_STATUS_NOT_INITIALIZED);
+    refuse_regions();
     REQUIRE(nvshmem_init_thread(NVSHMEM_THREAD_MULTIPLE, &provided) == 0 &&
             provided == NVSHMEM_THREAD_MULTIPLE);
     REQUIRE(nvshmemx_init_status() == NVSHMEM_STATUS_IS_INITIALIZED);
@@ -156,5 +166,6 @@ int main(void) {
     queries();
     leave_with_region();
     nvshmem_finalize();
+    refuse_regions();
     return 0;
 }

@@ -78,7 +78,7 @@ def test_headers_of_nvshmems_transport_are_refused_with_the_reason(language: str
     assert "device_host_transport/nvshmem_common_ibgda.h" in REFUSED
     for name in REFUSED:
         said = compiled(language, f'#include "nvshmem.h"\n#include "{name}"\n')
-        assert f"{name} is a part of NVSHMEM's own transport, which does not exist on Atoll" in said, said
+        assert f"{name} is a part of NVSHMEM's inside, which does not exist on Atoll" in said, said
 
 
 @pytest.mark.parametrize("language", ["c", "c++"])
@@ -184,6 +184,10 @@ def test_functions_that_programs_declare_for_all_types(language: str) -> None:
         void my_put##BITS(void* x, void* y); \\
         void my_put##BITS(void* x, void* y) { nvshmem_put##BITS(x, y, 1, 0); }
     NVSHMEMI_REPT_FOR_SIZES(MOVE)
+    #define FLAG(NAME, TYPE)        \\
+        TYPE my_##NAME##_flag(TYPE* x);     \\
+        TYPE my_##NAME##_flag(TYPE* x) { return nvshmem_##NAME##_g(x, 0); }
+    NVSHMEMX_REPT_FOR_SIGNAL_TYPES(FLAG)
     #define NVSHMEMI_DECL_TYPE_SWAP(NAME, TYPE, OP)        \\
         TYPE my_##NAME##_##OP(TYPE* x, TYPE value);     \\
         TYPE my_##NAME##_##OP(TYPE* x, TYPE value) { return nvshmem_##NAME##_atomic_##OP(x, value, 0); }
@@ -195,6 +199,7 @@ def test_functions_that_programs_declare_for_all_types(language: str) -> None:
         my_double_p(x, my_double_swap(x, 1.5), 0);
         my_ptrdiff_p(z, (ptrdiff_t)my_ulong_swap(y, 1), my_ulong_xor(y, y) + my_double_sum(x, x));
         my_put128(x, y);
+        my_ulong_flag(y);
     }
     """
     assert compiled(language, text) == ""

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
-from jobs import HANG_GUARD, environment, launcher
-from simulated import needs_plugin
+import pytest
+from compat_programs import run, without_driver
 
 
-def run(
-    folder: Path, pes: int, text: str, package: str = "nvshmem", **settings: str
-) -> subprocess.CompletedProcess[str]:
-    """Run a program below `atoll run`."""
-    program = folder / "program.py"
-    program.write_text(text)
-    return subprocess.run(
-        [str(launcher()), "run", "-n", str(pes), str(program)],
-        env=environment(ATOLL_COMPAT=package, ATOLL_PYTHON=sys.executable, **settings),
-        capture_output=True,
-        text=True,
-        timeout=HANG_GUARD,
-        check=False,
-    )
-
-
+@without_driver
 def test_a_split_by_host_may_be_the_first_call_of_mpi(tmp_path: Path) -> None:
     done = run(
         tmp_path,
@@ -86,157 +69,7 @@ except AttributeError as error:
     assert (done.returncode, done.stdout) == (0, "right\n" * 3), done.stderr
 
 
-def test_bindings_of_nvshmem(tmp_path: Path) -> None:
-    done = run(
-        tmp_path,
-        2,
-        """
-import nvshmem
-import nvshmem.bindings
-import nvshmem.bindings.nvshmem as same
-import nvshmem.core
-from cuda.core import Device, EventOptions, Stream, StreamOptions
-stream = Stream.from_handle(7)
-assert stream.__cuda_stream__() == (0, 7) and Device().pci_bus_id == "none"
-Device().create_event(EventOptions(enable_timing=True)), Device().create_stream(options=StreamOptions())
-nvshmem.core.init(initializer_method="mpi")
-names = nvshmem.bindings
-assert (names.my_pe(), names.n_pes(), same.team_n_pes(0)) == (nvshmem.core.my_pe(), 2, 2)
-names.barrier_all_on_stream(0)
-assert names.barrier(0) == 0 and names.mc_ptr(0, 1) == 0
-try:
-    names.int_p
-except AttributeError as error:
-    assert "use nvshmem.core" in str(error), error
-    print("right")
-nvshmem.core.finalize()
-""",
-    )
-    assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr
-
-
-def test_bindings_of_nvshmem_by_address(tmp_path: Path) -> None:
-    """Memory, puts with signals, collectives and atomics, as Triton-distributed and others call them."""
-    done = run(
-        tmp_path,
-        2,
-        """
-import numpy as np
-import nvshmem.core
-import nvshmem.bindings.nvshmem as b
-nvshmem.core.init(initializer_method="mpi")
-me, other = b.my_pe(), 1 - b.my_pe()
-data, signal = b.malloc(64), b.calloc(2, 8)
-assert b.align(4096, 8) % 4096 == 0 and b.malloc(0) == 0
-mine = np.full(8, me + 1, np.int64)
-where = mine.ctypes.data
-b.putmem_signal_on_stream(data, where, 64, signal + 8, 5, b.Signal_op.SIGNAL_ADD, other, 0)
-b.signal_wait_until_on_stream(signal + 8, b.Cmp_type.CMP_EQ, 5, 0)
-assert b.signal_fetch(signal + 8) == 5 and b.signal_fetch(signal) == 0
-b.barrier_all_on_stream(0)
-got = np.zeros(8, np.int64)
-b.getmem_on_stream(got.ctypes.data + 8, data + 8, 56, other, 0)
-assert got.tolist() == [0] + [me + 1] * 7, got
-b.signal_op_on_stream(signal, 9, int(b.Signal_op.SIGNAL_SET), other, 0)
-b.signal_wait_until_on_stream(signal, int(b.Cmp_type.CMP_GE), 9, 0)
-assert b.ptr(data + 16, me) == data + 16 and b.ptr(where, me) == 0 and b.ptr(data + 16, other) not in (0, data + 16)
-b.barrier_all()
-b.int64_sum_reduce_on_stream(b.Team_id.TEAM_WORLD, data, data, 8, 0)
-b.getmem_on_stream(where, data, 64, me, 0)
-assert mine.tolist() == [3] * 8, mine
-both = nvshmem.core.array((4,), dtype="float32")
-both[:] = [me, me + 10, 0, 0]
-address = both.ctypes.data
-b.float_fcollect_on_stream(0, address, address + 4, 1, 0)
-assert both[:2].tolist() == [10, 11], both
-b.float_broadcast_on_stream(0, address + 8, address, 1, 1, 0)
-assert both[2] == 10, both
-b.team_sync_on_stream(0, 0), b.quiet_on_stream(0), b.flush_on_stream(0)
-assert b.uint64_atomic_fetch_add(signal, 2, me) == 9 and b.uint64_atomic_fetch(signal, me) == 11
-for wrong in (lambda: b.putmem_on_stream(data, where, 65, other, 0), lambda: b.signal_fetch(where)):
-    try:
-        wrong()
-    except nvshmem.core.NvshmemInvalid as error:
-        assert "no allocation has the" in str(error), error
-    else:
-        raise AssertionError("a wrong address was taken")
-assert not hasattr(b, "float_mean_reduce_on_stream") and not hasattr(b, "thing_alltoall_on_stream")
-b.free(signal)
-print("right")
-nvshmem.core.finalize()
-""",
-    )
-    assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr
-
-
-def test_buffers_of_parts(tmp_path: Path) -> None:
-    """Rows by their address, as Warp's example of NVSHMEM exchanges them."""
-    done = run(
-        tmp_path,
-        2,
-        """
-import numpy as np
-import nvshmem.core
-from cuda.core import Buffer, Device
-nvshmem.core.init(device=Device(0), initializer_method="mpi")
-me, other = nvshmem.core.my_pe(), 1 - nvshmem.core.my_pe()
-buffer = nvshmem.core.memory.buffer(96)
-start = int(buffer.handle)
-rows = np.asarray(buffer.memory).reshape(3, 32)
-rows[1] = me + 1
-nvshmem.core.barrier_all()
-top, mine = Buffer.from_handle(start, 32), Buffer.from_handle(start + 32, size=32)
-nvshmem.core.rma.put(top, mine, other, Device().create_stream())
-source = np.full(4, 9)
-nvshmem.core.rma.put(Buffer.from_handle(start + 64, 32), Buffer.from_handle(source.ctypes.data, 32), other)
-nvshmem.core.barrier_all()
-assert (rows[:, 0] == [other + 1, me + 1, 9]).all() and (rows[:, :1] == rows[:, 8:9]).all(), rows
-nvshmem.core.collective_on_buffer("reduce", 0, top, mine, dtype="uint8", op="sum")
-assert (rows[0] == 3).all(), rows
-nvshmem.core.finalize()
-print("right")
-""",
-    )
-    assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr
-
-
-@needs_plugin
-def test_addresses_of_a_simulated_gpu(tmp_path: Path, package: str) -> None:
-    """Symmetric memory, a part of it as cuda.core shows it, and other memory of the GPU."""
-    done = run(
-        tmp_path,
-        2,
-        """
-import numpy as np
-import atoll
-import nvshmem.core
-import nvshmem.bindings as b
-from atoll.nvshmem.memory import Buffer
-class Part:
-    def __init__(self, handle, size):
-        self.handle, self.size = handle, size
-nvshmem.core.init(initializer_method="mpi")
-me, other = b.my_pe(), 1 - b.my_pe()
-data, free = b.malloc(96), atoll.zeros(32, np.uint8, device="cuda")
-assert isinstance(free, atoll.DeviceArray)
-atoll.put(free, np.full(32, me + 1, np.uint8), me)
-b.putmem_signal_on_stream(data, free.ptr, 32, data + 88, 5, b.Signal_op.SIGNAL_ADD, other, 0)
-b.signal_wait_until_on_stream(data + 88, b.Cmp_type.CMP_EQ, 5, 0)
-nvshmem.core.put(Part(data + 32, 32), Part(data, 32), other)
-nvshmem.core.put(Buffer.from_handle(data + 64, 8), Buffer.from_handle(free.ptr, 8), other)
-b.barrier_all()
-b.uint8_sum_reduce_on_stream(b.Team_id.TEAM_WORLD, data, data, 1, 0)
-got = np.zeros(96, np.uint8)
-atoll.get(got, Buffer.from_handle(data, 96).memory, me)
-assert got[[0, 1, 32, 63, 64, 71, 72]].tolist() == [3, other + 1, me + 1, me + 1, other + 1, other + 1, 0], got
-nvshmem.core.finalize()
-print("right")
-""",
-        PYTHONPATH=package,
-    )
-    assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr
-
-
+@without_driver
 def test_the_state_that_programs_read(tmp_path: Path) -> None:
     """FlashInfer, Triton-distributed and others take it from modules of NVSHMEM4Py that are not documented."""
     done = run(
@@ -249,12 +82,12 @@ from nvshmem.core import _internal_tracking as tracking
 from nvshmem.core.memory import InternalInitStatus, _cached_device, _is_initialized
 from nvshmem.core.utils import _get_device
 assert _is_initialized is tracking._is_initialized
-assert _is_initialized["status"] != InternalInitStatus.INITIALIZED
+assert _is_initialized["status"] == InternalInitStatus.UNINITIALIZED
 nvshmem.core.init(device=Device(3), initializer_method="mpi")
 assert _is_initialized["status"] == InternalInitStatus.INITIALIZED
 assert _get_device() == (Device(3), None) and _cached_device["device"].device_id == 3
 nvshmem.core.finalize()
-assert _is_initialized["status"] != InternalInitStatus.INITIALIZED and _get_device() == (None, None)
+assert _is_initialized["status"] == InternalInitStatus.DE_INITIALIZED and _get_device() == (None, None)
 nvshmem.core.init(initializer_method="mpi")
 assert _get_device() == (Device(0), None)
 nvshmem.core.finalize()
@@ -327,10 +160,41 @@ except RuntimeError as error:
 """
 
 
-def test_nvshmems_library_is_found_without_cuda_pathfinder(tmp_path: Path) -> None:
-    done = run(tmp_path, 1, PATHFINDER)
+# A machine without packages of the name cuda, and one where NVIDIA's driver can be loaded.
+WITHOUT_CUDA = """
+from importlib.machinery import PathFinder
+find = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *more: None if name.partition(".")[0] == "cuda" else find(name, *more)
+"""
+WITH_DRIVER = "import atoll.compat\natoll.compat._has_driver = lambda: True\n"
+
+
+@pytest.mark.parametrize("machine", ["", WITH_DRIVER])
+def test_nvshmems_library_is_found_without_cuda_pathfinder(tmp_path: Path, machine: str) -> None:
+    done = run(tmp_path, 1, WITHOUT_CUDA + machine + PATHFINDER)
     assert done.returncode == 0, done.stderr
     assert "nccl: cuda.pathfinder is not installed" in done.stdout
+
+
+def test_a_broken_cuda_pathfinder_is_the_reason(tmp_path: Path) -> None:
+    package = tmp_path / "cuda" / "pathfinder"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("import a_module_that_nobody_has\n")
+    done = run(
+        tmp_path,
+        1,
+        """
+from cuda.pathfinder import load_nvidia_dynamic_lib
+import nvshmem.core
+try:
+    load_nvidia_dynamic_lib("nccl")
+except RuntimeError as error:
+    assert "nccl: the installed cuda.pathfinder cannot be imported (No module named" in str(error), error
+    assert isinstance(error.__cause__, ImportError), error
+    print("right")
+""",
+    )
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
 
 
 def test_an_installed_cuda_pathfinder_finds_all_other_libraries(tmp_path: Path) -> None:
@@ -347,12 +211,15 @@ def test_an_installed_cuda_pathfinder_finds_all_other_libraries(tmp_path: Path) 
     assert (done.returncode, done.stdout) == (0, "its nccl headers of nccl\n"), done.stderr
 
 
+@without_driver
 def test_init_is_counted(tmp_path: Path) -> None:
     done = run(
         tmp_path,
         2,
         """
 import nvshmem.core as nv
+class Gpu:
+    device_id = 99
 nv.init(initializer_method="mpi")
 nv.init(initializer_method="mpi")
 x = nv.array((2,))
@@ -362,6 +229,16 @@ try:
     nv.init(uid=nv.get_unique_id(), rank=5, nranks=9, initializer_method="uid")
 except nv.NvshmemInvalid as error:
     assert "rank 5 of 9 was passed, but the first call made this process PE" in str(error), error
+for wrong, text in (
+    ({"initializer_method": "by mail"}, "initializer_method is 'by mail'"),
+    ({"device": Gpu()}, "device is GPU 99, but since the first call symmetric memory is memory of the host"),
+):
+    try:
+        nv.init(**wrong)
+    except nv.NvshmemInvalid as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError(f"taken: {wrong}")
 nv.finalize()
 try:
     nv.my_pe()
@@ -375,6 +252,7 @@ nv.finalize()
     assert (done.returncode, done.stdout) == (0, "2\n2\n"), done.stderr
 
 
+@without_driver
 def test_properties_of_a_device_without_a_gpu(tmp_path: Path) -> None:
     done = run(
         tmp_path,
@@ -383,7 +261,14 @@ def test_properties_of_a_device_without_a_gpu(tmp_path: Path) -> None:
 from cuda.core import Device, VirtualMemoryResource, VirtualMemoryResourceOptions
 import nvshmem.core
 print(Device().properties.multicast_supported)
-for wrong in (lambda: Device().properties.warp_size, lambda: VirtualMemoryResource(Device())):
+from cuda.core import VirtualMemoryResource as same
+assert isinstance(VirtualMemoryResource, type) and same is VirtualMemoryResource
+assert not isinstance(Device(), (VirtualMemoryResource, VirtualMemoryResourceOptions))
+for wrong in (
+    lambda: Device().properties.warp_size,
+    lambda: VirtualMemoryResource(Device()),
+    lambda: VirtualMemoryResource.from_somewhere(),
+):
     try:
         wrong()
     except (AttributeError, NotImplementedError) as error:
@@ -391,7 +276,7 @@ for wrong in (lambda: Device().properties.warp_size, lambda: VirtualMemoryResour
         print("right")
 """,
     )
-    assert (done.returncode, done.stdout) == (0, "False\nright\nright\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "False\n" + "right\n" * 3), done.stderr
 
 
 def test_the_folder_of_nvidias_wheel_is_atolls(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ empty, since calls on host memory are complete on return.
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from dataclasses import dataclass
@@ -181,13 +182,24 @@ _OF_GPUS = (
 )
 
 
+class _OfGpus(type):
+    """The type of classes that only GPUs have."""
+
+    def __getattr__(cls, name: str) -> Any:
+        raise AttributeError(f"cuda.core.{cls.__name__} has no attribute {name!r} {_WITHOUT}")
+
+
+@functools.cache
 def _refusing(name: str) -> Any:
-    """Return a function in place of one that kernels or memory of GPUs need, so that a program can import it."""
+    """Return a class or function in place of one that kernels or memory of GPUs need, so that a program can import it.
+
+    A class has no objects; `isinstance` answers False.
+    """
 
     def refuse(*arguments: Any, **keywords: Any) -> Any:
         raise NotImplementedError(f"cuda.core.{name} does not exist {_WITHOUT}")
 
-    return refuse
+    return refuse if name == "launch" else _OfGpus(name, (), {"__new__": refuse})
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,10 @@ def spec_of(name: str) -> ModuleSpec | None:
     return PathFinder.find_spec(name, sys.modules[parent].__path__ if parent in sys.modules else None)
 
 
+broken: dict[str, ImportError] = {}
+"""Errors of packages that are installed, and cannot be imported."""
+
+
 def module_of(name: str) -> ModuleType | None:
     """Import an installed package of this name, and return it. None: no such package, or one that cannot be imported."""
     spec = spec_of(name)
@@ -22,6 +26,7 @@ def module_of(name: str) -> ModuleType | None:
     made = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(made)
-    except ImportError:
+    except ImportError as error:
+        broken[name] = error
         return None
     return made

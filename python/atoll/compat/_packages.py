@@ -126,6 +126,7 @@ PACKAGES = {
             substitutes=_CUDA_CORE,
             launched=_MPI4PY,
             always={
+                "cuda": "",
                 "cuda.pathfinder": "atoll.compat._pathfinder",
                 "nvidia": "",
                 "nvidia.nvshmem": ":nvshmem",

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from .._include import include_dir
-from ._installed import module_of
+from ._installed import broken, module_of
 
 __all__ = ["DynamicLibNotFoundError", "LoadedDL", "find_nvidia_header_directory", "load_nvidia_dynamic_lib"]
 
@@ -73,6 +73,12 @@ def load_nvidia_dynamic_lib(libname: str) -> Any:
     """
     if libname == "nvshmem_host":
         return _host_library()
+    error = broken.get("cuda.pathfinder")
+    if error is not None:
+        raise DynamicLibNotFoundError(
+            f"{libname}: the installed cuda.pathfinder cannot be imported ({error}); Atoll's substitute for it finds "
+            "nvshmem_host alone. Install cuda.pathfinder again."
+        ) from error
     raise DynamicLibNotFoundError(
         f"{libname}: cuda.pathfinder is not installed; Atoll's substitute for it finds nvshmem_host alone."
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 import ctypes
 import functools
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -51,6 +53,11 @@ REFUSALS = (*_INVALID, *_FAILED, TypeError)
 """Errors of a call that changed nothing. A call on arrays as they are repeats what it refuses, with checks."""
 
 
+def full_name(function: str) -> str:
+    """Return a function's name for errors: its own with nvshmem.core before it, unless it names its module."""
+    return function if function.startswith("nvshmem.") else f"nvshmem.core.{function}"
+
+
 def translated_as(name: str) -> Callable[[Call], Call]:
     """Let a function raise NvshmemInvalid and NvshmemError, which name it so, for Atoll's errors of the same meaning.
 
@@ -63,9 +70,9 @@ def translated_as(name: str) -> Callable[[Call], Call]:
             try:
                 return function(*arguments, **keywords)
             except _INVALID as error:
-                raise NvshmemInvalid(f"nvshmem.core.{name}: {error}") from error
+                raise NvshmemInvalid(f"{full_name(name)}: {error}") from error
             except _FAILED as error:
-                raise NvshmemError(f"nvshmem.core.{name}: {error}") from error
+                raise NvshmemError(f"{full_name(name)}: {error}") from error
 
         return call  # type: ignore[return-value]
 
@@ -101,11 +108,38 @@ class State:
         self.gpu = 0
         """The number of the GPU on which symmetric memory is, if it is on one."""
         self.blocks: dict[int, Block] = {}
+        self.starts: list[int] = []
+        """Addresses of this PE's own blocks, in order. A change replaces the list, so that other threads may read it."""
+        self._changing = threading.Lock()
         self.words: dict[int, Any] = {}
         """Signal words by the address of their Buffer, once a call has used them."""
         self.teams: dict[int, _atoll.Team] = {}
         self.changed: Callable[..., None] = lambda *handles: None
         """Called after a change of teams, with their handles; without any after a change of all."""
+
+    def add(self, address: int, block: Block) -> None:
+        """Register a block."""
+        with self._changing:
+            self.blocks[address] = block
+            self._sort()
+
+    def drop(self, address: int) -> None:
+        """Forget a block and the signal word at its begin."""
+        with self._changing:
+            self.blocks.pop(address, None)
+            self.words.pop(address, None)
+            self._sort()
+
+    def clear(self) -> None:
+        """Forget all blocks, words and teams."""
+        with self._changing:
+            self.blocks.clear()
+            self.words.clear()
+            self.teams.clear()
+            self._sort()
+
+    def _sort(self) -> None:
+        self.starts = sorted(address for address, block in self.blocks.items() if block.kind != PEER)
 
 
 STATE = State()
@@ -164,20 +198,37 @@ class OfGpu:
 
 def allocation_of(address: int) -> tuple[int, Any] | None:
     """Return the begin and the bytes of this PE's allocation that has an address, or None."""
-    for start, block in STATE.blocks.items():
-        if block.kind != PEER and start <= address < start + block.memory.nbytes:
-            return start, bytes_of(block.memory)
-    return None
+    starts = STATE.starts
+    index = bisect.bisect_right(starts, address) - 1
+    block = STATE.blocks.get(starts[index]) if index >= 0 else None
+    if block is None or address >= starts[index] + block.memory.nbytes:
+        return None
+    return starts[index], bytes_of(block.memory)
 
 
-def bytes_at(address: int, nbytes: int) -> Any:
-    """Return bytes by their address: those of an allocation if it has them all, else any."""
-    found = allocation_of(address)
-    if found and address + nbytes <= found[0] + found[1].nbytes:
-        return found[1][address - found[0] : address - found[0] + nbytes]
+def other_bytes_at(address: int, nbytes: int) -> Any:
+    """Return bytes outside symmetric memory by their address."""
     if STATE.on_gpu:
         return OfGpu(address, nbytes)
     return np.ctypeslib.as_array((ctypes.c_ubyte * nbytes).from_address(address))
+
+
+def bytes_at(address: int, nbytes: int) -> Any:
+    """Return bytes by their address. Raises NvshmemInvalid for those that pass the end of an allocation."""
+    found = allocation_of(address)
+    if not found:
+        return other_bytes_at(address, nbytes)
+    return _first_of(found[1][address - found[0] :], address, nbytes)
+
+
+def _first_of(memory: Any, address: int, nbytes: int) -> Any:
+    """Return the first bytes of an allocation's rest."""
+    if nbytes > memory.nbytes:
+        raise NvshmemInvalid(
+            f"A Buffer of {nbytes} bytes at {address:#x} passes the end of its allocation, which has {memory.nbytes} bytes "
+            "from there on; pass that size or less."
+        )
+    return memory if nbytes == memory.nbytes else memory[:nbytes]
 
 
 def _described(x: Any) -> str:
@@ -212,7 +263,7 @@ def memory_of(x: Any) -> Any:
     if is_buffer(x):
         known = STATE.blocks.get(int(x.handle))
         if known is not None:
-            return known.memory if known.memory.nbytes == x.size else known.memory[: x.size]
+            return _first_of(known.memory, int(x.handle), int(x.size))
         if hasattr(x, "memory"):
             return x.memory
         return bytes_at(int(x.handle), int(x.size)) if allocation_of(int(x.handle)) else x

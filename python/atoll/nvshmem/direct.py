@@ -6,7 +6,7 @@ import enum
 from typing import Any, Literal
 
 from .. import _atoll
-from ._state import STATE, NvshmemInvalid, require, team_of
+from ._state import STATE, NvshmemInvalid, full_name, require, team_of
 
 __all__ = [
     "ComparisonType",
@@ -140,7 +140,7 @@ def comparison_of(function: str, given: Any) -> Any:
         return COMPARE[given]
     except (KeyError, TypeError):
         raise NvshmemInvalid(
-            f"nvshmem.core.{function}: {given!r} is no comparison; pass one of {', '.join(c.name for c in COMPARE)} of "
+            f"{full_name(function)}: {given!r} is no comparison; pass one of {', '.join(c.name for c in COMPARE)} of "
             "nvshmem.core.ComparisonType."
         ) from None
 
@@ -155,5 +155,5 @@ def signal_of(function: str, given: Any) -> Literal["set", "add"]:
     if isinstance(given, int) and given in (SIGNAL_SET, SIGNAL_ADD):
         return "set" if given == SIGNAL_SET else "add"
     raise NvshmemInvalid(
-        f"nvshmem.core.{function}: {given!r} is no operation; pass SignalOp.SIGNAL_SET or SignalOp.SIGNAL_ADD."
+        f"{full_name(function)}: {given!r} is no operation; pass SignalOp.SIGNAL_SET or SignalOp.SIGNAL_ADD."
     )

@@ -180,10 +180,14 @@ def _join(uid: Any, rank: Any, nranks: Any, mpi_comm: Any, method: str) -> None:
     elif method == "":
         _job.init()
     else:
-        raise NvshmemInvalid(
-            f'nvshmem.core.init: initializer_method is {method!r}; pass "mpi", "emulated_mpi" or "uid", or nothing for '
-            "the job that the launcher started."
-        )
+        raise _wrong(method)
+
+
+def _wrong(method: str) -> NvshmemInvalid:
+    return NvshmemInvalid(
+        f'nvshmem.core.init: initializer_method is {method!r}; pass "mpi", "emulated_mpi" or "uid", or nothing for '
+        "the job that the launcher started."
+    )
 
 
 def _is_substitute(device: Any) -> bool:
@@ -191,9 +195,13 @@ def _is_substitute(device: Any) -> bool:
     return type(device).__module__ == "atoll.compat._cuda_core"
 
 
+def _wants_host_memory() -> bool:
+    return os.environ.get("NVSHMEM_HEAP_KIND", "").upper() == "SYSMEM"
+
+
 def _find_memory(number: int | None) -> bool:
     """Return whether symmetric memory is on a GPU: this PE has one, and NVSHMEM_HEAP_KIND is not SYSMEM."""
-    if os.environ.get("NVSHMEM_HEAP_KIND", "").upper() == "SYSMEM":
+    if _wants_host_memory():
         return False
     try:
         first: Any = _allocation.empty(1, np.uint8, device="cuda")
@@ -210,8 +218,16 @@ def _find_memory(number: int | None) -> bool:
     return True
 
 
-def _join_again(rank: int | None, nranks: int | None) -> None:
-    """Count a further call of init(), for the same job."""
+def _join_again(number: int | None, rank: int | None, nranks: int | None, method: str) -> None:
+    """Count a further call of init(), for the same job and device."""
+    if method not in ("", "mpi", "emulated_mpi", "uid"):
+        raise _wrong(method)
+    if number is not None and number != (STATE.gpu if STATE.on_gpu else None) and not _wants_host_memory():
+        where = f"on GPU {STATE.gpu}" if STATE.on_gpu else "memory of the host"
+        raise NvshmemInvalid(
+            f"nvshmem.core.init: device is GPU {number}, but since the first call symmetric memory is {where}. Pass the "
+            "device of the first call, or call finalize() first."
+        )
     mine = (_atoll.my_pe(), _atoll.n_pes())
     given = (mine[0] if rank is None else rank, mine[1] if nranks is None else nranks)
     if given != mine:
@@ -249,7 +265,7 @@ def init(
     Raises
     ------
     NvshmemInvalid
-        A wrong argument, or a second call for another job.
+        A wrong argument, or a second call for another job or device.
     NvshmemError
         The job could not be joined, or the device has no part in it.
 
@@ -258,11 +274,11 @@ def init(
     NVSHMEM_HEAP_KIND=SYSMEM puts symmetric memory on the host although there is a GPU. A second call is counted, and
     changes nothing else.
     """
+    number = None if _is_substitute(device) else getattr(device, "device_id", None)
     if STATE.joined:
-        _join_again(rank, nranks)
+        _join_again(number, rank, nranks, initializer_method)
         return
     _refuse_real_library()
-    number = None if _is_substitute(device) else getattr(device, "device_id", None)
     if number is not None and not _atoll.is_initialized():
         os.environ.setdefault("ATOLL_DEVICE", str(number))
     _join(uid, rank, nranks, mpi_comm, initializer_method)

@@ -19,11 +19,16 @@ from ._state import (
     NvshmemInvalid,
     OfGpu,
     address_of,
+    allocation_of,
     block_of,
     bytes_at,
+    bytes_of,
+    full_name,
     is_buffer,
+    memory_of,
     require,
     translated,
+    translated_as,
 )
 from .nvshmem_types import BufferTypes, NvshmemResource, cuda_core
 
@@ -38,7 +43,10 @@ __all__ = [
 
 
 class Buffer:
-    """Bytes of symmetric memory where cuda.core has no Buffer: on the host, and on GPUs without that package."""
+    """Bytes of memory where cuda.core has no Buffer: on the host, and on GPUs without that package.
+
+    Those of nvshmem.core are symmetric. from_handle also takes ordinary memory, such as the source of a put.
+    """
 
     def __init__(self, memory: Any) -> None:
         self.memory = memory
@@ -48,7 +56,13 @@ class Buffer:
 
     @staticmethod
     def from_handle(ptr: int, size: int, mr: Any = None) -> Buffer:
-        """Return the Buffer of bytes by their address, such as a part of an allocation."""
+        """Return the Buffer of bytes by their address, such as a part of an allocation.
+
+        Raises
+        ------
+        NvshmemInvalid
+            The bytes begin in an allocation, and pass its end.
+        """
         return Buffer(bytes_at(int(ptr), int(size)))
 
     @property
@@ -70,15 +84,29 @@ class Buffer:
         """Do nothing: free() frees symmetric memory."""
 
     def copy_from(self, src: Any, *, stream: Any = None) -> None:
-        """Copy the bytes of another Buffer of this size into this one. Local; complete on return."""
-        _atoll.put(self.memory, src.memory if isinstance(src, Buffer) else src, _atoll.my_pe())
+        """Copy the bytes of another Buffer of this size into this one. Local; complete on return.
+
+        Raises
+        ------
+        NvshmemInvalid
+            The sizes differ, or both are memory of a GPU that nvshmem.core did not allocate.
+        """
+        _copy("Buffer.copy_from", self, src)
 
     def copy_to(self, dst: Any, *, stream: Any = None) -> Any:
-        """Copy the bytes into another Buffer of this size, and return that. Local; complete on return."""
-        _atoll.get(dst.memory if isinstance(dst, Buffer) else dst, self.memory, _atoll.my_pe())
+        """Copy the bytes into another Buffer of this size, and return that. Local; complete on return.
+
+        Errors are those of copy_from.
+        """
+        _copy("Buffer.copy_to", dst, self)
         return dst
 
     def __dlpack__(self, **options: Any) -> Any:
+        if isinstance(self.memory, OfGpu):
+            raise BufferError(
+                "This Buffer is memory of a GPU that nvshmem.core did not allocate; pass Buffer.memory, which has "
+                "__cuda_array_interface__, or what its own library returned."
+            )
         return self.memory.__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
@@ -91,6 +119,23 @@ class Buffer:
 
     def __repr__(self) -> str:
         return f"<Buffer of {self.size} bytes at {self.handle:#x}>"
+
+
+def _copy(function: str, to: Any, source: Any) -> None:
+    """Copy the bytes of this PE's memory, symmetric or not, of arrays and Buffers."""
+    there, here = (
+        bytes_of(memory) if hasattr(memory, "dtype") else memory
+        for memory in (memory_of(to), memory_of(source))
+    )
+    if there.nbytes != here.nbytes:
+        raise NvshmemInvalid(
+            f"{full_name(function)}: {here.nbytes} bytes cannot be copied into {there.nbytes}; pass a Buffer of the same size."
+        )
+    if isinstance(there, np.ndarray) and isinstance(here, np.ndarray):
+        np.copyto(there, here)
+        return
+    call: Any = _atoll.put if allocation_of(address_of(there)) else _atoll.get
+    translated_as(function)(call)(there, here, _atoll.my_pe())
 
 
 def shown(memory: Any) -> Any:
@@ -110,13 +155,21 @@ def note(memory: Any, kind: BufferTypes) -> Block:
     """Register an array of bytes, so that later calls find it by its address."""
     block = Block(memory, kind)
     block.buffer = shown(memory)
-    STATE.blocks[address_of(memory)] = block
+    STATE.add(address_of(memory), block)
     return block
 
 
-def allocate(nbytes: int, alignment: int = 0) -> Block:
-    """Allocate zeroed bytes. Collective over all PEs."""
+def refuse_negative(function: str, **sizes: int) -> None:
+    """Raise NvshmemInvalid for a negative size."""
+    for name, size in sizes.items():
+        if size < 0:
+            raise NvshmemInvalid(f"{function}: {name} is {size}; pass at least 0.")
+
+
+def allocate(nbytes: int, alignment: int = 0, function: str = "nvshmem.core.buffer") -> Block:
+    """Allocate zeroed bytes. Collective over all PEs. An error names the function."""
     require()
+    refuse_negative(function, size=nbytes)
     device = "cuda" if STATE.on_gpu else None
     made = _allocation.zeros(max(int(nbytes), 1), np.uint8, align=alignment, device=device)
     return note(made, BufferTypes.NORMAL)
@@ -146,8 +199,6 @@ def buffer(size: int, release: bool = False, except_on_del: bool = True) -> Any:
     NvshmemError
         The symmetric heap has too little room.
     """
-    if size < 0:
-        raise NvshmemInvalid(f"nvshmem.core.buffer: size is {size}; pass bytes, at least 0.")
     return allocate(size).buffer
 
 
@@ -168,8 +219,7 @@ def free_at(address: int) -> None:
         return
     if block.kind == BufferTypes.PEER:
         return
-    del STATE.blocks[address]
-    STATE.words.pop(address, None)
+    STATE.drop(address)
     _atoll.free(block.memory)
 
 
@@ -235,7 +285,7 @@ def register(x: Any, function: str) -> Any:
         )
     registered = _atoll.register(x)
     block = Block(registered, BufferTypes.EXTERNAL)
-    STATE.blocks[address_of(registered)] = block
+    STATE.add(address_of(registered), block)
     return registered
 
 
@@ -243,8 +293,7 @@ def unregister(x: Any) -> None:
     """End a registration. Collective over all PEs."""
     require()
     block = block_of(x)
-    del STATE.blocks[address_of(x)]
-    STATE.words.pop(address_of(x), None)
+    STATE.drop(address_of(x))
     _atoll.free(block.memory)
 
 
@@ -281,8 +330,6 @@ def unregister_external_buffer(buffer: Any) -> None:
 
 def forget() -> None:
     """Drop all allocations, at the end of the job."""
-    STATE.blocks.clear()
-    STATE.words.clear()
-    STATE.teams.clear()
+    STATE.clear()
     if cute := sys.modules.get("atoll.nvshmem.interop.cute"):  # loaded only with CuTe DSL
         cute.forget()

@@ -302,6 +302,21 @@
     TEMPLATE(uint64, uint64_t) \
     TEMPLATE(size, size_t) \
     TEMPLATE(ptrdiff, ptrdiff_t)
+#define NVSHMEMX_REPT_FOR_SIGNAL_TYPES(TEMPLATE) \
+    TEMPLATE(short, short) \
+    TEMPLATE(int, int) \
+    TEMPLATE(long, long) \
+    TEMPLATE(longlong, long long) \
+    TEMPLATE(ushort, unsigned short) \
+    TEMPLATE(uint, unsigned int) \
+    TEMPLATE(ulong, unsigned long) \
+    TEMPLATE(ulonglong, unsigned long long) \
+    TEMPLATE(int32, int32_t) \
+    TEMPLATE(int64, int64_t) \
+    TEMPLATE(uint32, uint32_t) \
+    TEMPLATE(uint64, uint64_t) \
+    TEMPLATE(size, size_t) \
+    TEMPLATE(ptrdiff, ptrdiff_t)
 #define NVSHMEMI_REPT_OPGROUP_FOR_BITWISE_AMO(GROUP, OP) \
     NVSHMEMI_DECL_TYPE_##GROUP(uint, unsigned int, OP) \
     NVSHMEMI_DECL_TYPE_##GROUP(ulong, unsigned long, OP) \
