@@ -25,7 +25,7 @@ core::TimeUnit unit_of(PyArray_Descr* descr) {
 std::string form_of(PyArray_Descr* descr) {
     if (const SpecialType* special = special_type(descr)) return special->name;
     if (descr->type_num >= NPY_USERDEF) return text_of(reinterpret_cast<PyObject*>(descr));
-    const std::string plain = descr->kind + std::to_string(PyDataType_ELSIZE(descr));
+    std::string plain = descr->kind + std::to_string(PyDataType_ELSIZE(descr));
     if (core::is_time(descr->kind)) return plain + ":" + std::to_string(unit_of(descr).encoded());
     if (const PyArray_ArrayDescr* part = PyDataType_SUBARRAY(descr))
         return form_of(part->base) + text_of(part->shape);
