@@ -160,7 +160,7 @@ def rows_by_a_mask(rng: random.Random) -> None:
     refused(
         [
             (lambda: a[wrong], "or the shape of the first axes"),
-            (lambda: a.__setitem__(mask, np.ones(3)), "takes a number; for arrays write"),
+            (lambda: a.__setitem__(mask, np.ones(3)), "takes a number, or distributed rows"),
             (lambda: a.__setitem__(wrong, 1), "expected elements of bool"),
         ]
     )
@@ -199,6 +199,53 @@ def every_index_is_added_once(rng: random.Random) -> None:
             (lambda: np.add.at(line, [0], line[:1] + arrays.zeros(1, int)), "the indices are not"),
         ]
     )
+
+
+@check
+def additions_in_the_dtype_of_the_array(rng: random.Random) -> None:
+    """Values are converted before they are negated, and all indices are checked before any PE adds."""
+    given: list[tuple[str, Any]] = [
+        ("u4", 3),
+        ("i8", np.array([200, 7], "u1")),
+        ("f8", np.array([True, False])),
+        ("f4", 2),
+    ]
+    for dtype, values in given:
+        whole = np.arange(9).astype(dtype)
+        a = arrays.from_array(whole, dist=rng.choice(["block", "cyclic"]))
+        np.subtract.at(a, [5, 3], values)
+        expected = whole - np.zeros_like(whole)
+        np.add.at(expected, [5, 3], 0 - np.asarray(values).astype(dtype))
+        same(a, expected)
+    small = arrays.from_array(np.array([200, 7], "u1"))
+    np.subtract.at(b := arrays.zeros(9, int), arrays.from_array([1, 2]), small)
+    same(b, np.array([0, -200, -7, 0, 0, 0, 0, 0, 0]))
+    refused(
+        [
+            (lambda: np.add.at(b, [0, 1, 2, 3, 99], 1), "index 99 is out of bounds"),
+            (lambda: np.subtract.at(b, [0], 1.5), "without loss"),
+            (lambda: np.subtract.at(b, arrays.from_array([0, 1]), small * 0.5), "convert them first"),
+        ]
+    )
+    same(b, np.array([0, -200, -7, 0, 0, 0, 0, 0, 0]))
+
+
+@check
+def rows_by_a_mask_are_updated(rng: random.Random) -> None:
+    a, whole = some_matrix(rng, rng.choice(["f8", "i8"]), axes=rng.randint(2, 3))
+    for axes in range(1, a.ndim):
+        for threshold in (0, -100, 100):
+            chosen = whole[(..., *[0] * (a.ndim - axes))] > threshold
+            mask = arrays.from_array(chosen, dist=rng.choice(["block", "cyclic"]))
+            a[mask] += 1
+            whole[chosen] += 1
+            same(a, whole)
+            a[mask] = a[mask] * 2
+            whole[chosen] *= 2
+            same(a, whole)
+    wrong = arrays.zeros((whole.shape[0] + 1, *whole.shape[1:]))
+    every = arrays.ones(len(whole), bool)
+    refused([(lambda: a.__setitem__(every, wrong), "the mask chooses")])
 
 
 @check
