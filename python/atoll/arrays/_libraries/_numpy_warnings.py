@@ -42,7 +42,7 @@ class named:
         warn(f"{what} encountered in {self._call.removeprefix('numpy.')}")
 
 
-def warn(text: str) -> None:
+def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
     """Warn with the line of the program, as NumPy does where a result has no meaning."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
@@ -53,7 +53,7 @@ def warn(text: str) -> None:
     names = frame.f_globals
     warnings.warn_explicit(
         text,
-        RuntimeWarning,
+        category,
         frame.f_code.co_filename,
         frame.f_lineno,
         names.get("__name__", ""),

@@ -120,5 +120,5 @@ def _spread(a: DistArray, mask: DistArray, rows: DistArray) -> Any:
     if not count:
         return 0  # no row is written
     flat = reshape(mask, -1) if mask.ndim > 1 else mask
-    ranks = np.maximum(accumulate(flat, np.add, 0, np.int64) - 1, 0)  # type: ignore[call-overload]
+    ranks = np.maximum(accumulate(flat, np.add, 0, np.int64) - 1, 0)
     return taken(rows, reshape(ranks, mask.shape) if mask.ndim > 1 else ranks, 0)
