@@ -89,7 +89,10 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> DistArray:
 
 
 def delete(arr: DistArray, obj: Any, axis: int | None = None) -> DistArray:
-    """Return the elements without some along an axis, in blocks. Collective; indices are the same on every PE."""
+    """Return the elements without some along an axis, in blocks. Collective; indices are the same on every PE.
+
+    Each PE makes the remaining indices of that axis, 8 bytes each. Without an axis these are as many as elements in all.
+    """
     if hasattr(obj, "_layout"):
         raise TypeError("delete: the indices are distributed; pass b.to_numpy(), or a[~mask] of a mask.")
     n = arr.size if axis is None else arr.shape[arr._layout.axis_number(axis)]

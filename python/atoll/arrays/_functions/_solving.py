@@ -144,7 +144,7 @@ def _solved(call: str, work: DistArray, right: DistArray) -> None:
 def solve(a: Any, b: Any) -> DistArray:
     """Return the x of `a @ x = b`. Collective, by elimination with exchanged rows.
 
-    Each PE makes a copy of its parts of both, and reads panels of n × 64 numbers of the others.
+    Each PE makes a copy of its parts of both, and a part more for products. It reads panels of n × 64 numbers of the others.
 
     Parameters
     ----------
