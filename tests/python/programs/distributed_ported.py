@@ -223,6 +223,7 @@ def additions_in_the_dtype_of_the_array(rng: random.Random) -> None:
     refused(
         [
             (lambda: np.add.at(b, [0, 1, 2, 3, 99], 1), "index 99 is out of bounds"),
+            (lambda: np.add.at(b, arrays.from_array([0, 1, 2, 3, 99]), 1), "index 99 is out of bounds"),
             (lambda: np.subtract.at(b, [0], 1.5), "without loss"),
             (lambda: np.subtract.at(b, arrays.from_array([0, 1]), small * 0.5), "convert them first"),
         ]

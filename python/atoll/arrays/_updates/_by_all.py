@@ -8,13 +8,14 @@ import numpy as np
 
 import atoll
 
+from .. import _replicated
 from .._at import summand, wrapped
-from .._functions._indexed import has_distributed, taken
+from .._functions._indexed import has_distributed, indices_of, taken
 from .._functions._moves import reshape
 from .._functions._picking import expand_dims
 from .._functions._scans import accumulate
 from .._libraries import HOST
-from .._together import in_place
+from .._together import before_barrier, in_place
 from ._chosen import expanded
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def add_at(ufunc: np.ufunc, a: DistArray, key: Any, values: Any) -> None:
 
     require_own(a, f"np.{ufunc.__name__}.at(b, ...)")
     if has_distributed(key):
+        own = _replicated.in_blocks(indices_of(a, key))
+        with before_barrier():  # an error leaves the array as it was
+            _ = a.at[tuple(each.local for each in own)]
         a.at[key].add(_amount(ufunc, a, values))
         return
     if hasattr(values, "_layout"):
