@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import atoll
 import numpy as np
 from atoll import arrays
 from atoll.arrays import DistArray
@@ -194,6 +195,19 @@ def bad_elements(rng: random.Random) -> None:
     assert np.isnan(np.linalg.det(arrays.from_array(np.diag([np.nan, 1.0]))))
 
 
+def overflow_of(function: Callable[..., Any], *arguments: Any) -> str:
+    """Return the error of a function within `errstate`, the same on every PE, or an empty text."""
+    found = ""
+    with np.errstate(over="raise"):
+        try:
+            function(*arguments)
+        except FloatingPointError as error:
+            found = str(error)
+    every = atoll.allgather_object(found)
+    assert set(every) == {found}, every
+    return found
+
+
 @check
 def sums_that_overflow(rng: random.Random) -> None:
     """Every PE raises, though the part of one alone overflows."""
@@ -201,13 +215,12 @@ def sums_that_overflow(rng: random.Random) -> None:
     whole[rng.choice([0, 5, 10]) :][:2] = 1e308
     for given, axis in ((whole, 0), (np.stack([whole, np.ones(12)], 1), 0), (np.stack([whole] * 3), 1)):
         a = arrays.from_array(given, dist=rng.choice(["block", "cyclic"]))
-        with np.errstate(over="raise"):
-            try:
-                np.cumsum(a, axis)
-            except FloatingPointError as error:
-                assert "overflow" in str(error), error
-            else:
-                raise AssertionError("nothing was raised")
+        assert "overflow" in overflow_of(np.cumsum, a, axis)
+        for function in (np.sum, np.prod, np.mean, np.var):
+            overflow_of(function, a, axis)
+        assert "overflow" in overflow_of(np.outer, a, [10.0, 1.0])
+        assert "overflow" in overflow_of(np.astype, a, np.dtype("f4"))
+        overflow_of(np.matmul, a, np.full((a.shape[-1], 2), 10.0))
 
 
 if __name__ == "__main__":
