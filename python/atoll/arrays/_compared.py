@@ -128,14 +128,25 @@ def compared(
             # All PEs are known to make this call. The function may raise an error on one of them.
             if is_much and _current.n_pes() == atoll.WORLD.n_pes():
                 _dropped.free()
-            with _numpy_warnings.named(name):
-                return function()
+            several = (*arguments, *keywords.values()) if _current.n_pes() > 1 else None
+            with _numpy_warnings.named(name, several) as numbers:
+                found = function()
+            if numbers.is_raising:
+                _raise_of_any(name, numbers.first)
+            return found
         except atoll.PeDied as error:
             if hasattr(error, "add_note"):  # Python 3.11
                 error.add_note(f"This PE was in {name}() of distributed arrays, which all PEs call.")
             raise
         finally:
             _thread.is_inside = False
+
+
+def _raise_of_any(name: str, problem: str) -> None:
+    """Raise on every PE if NumPy found such a number on any, as `numpy.errstate` says. Collective."""
+    for pe, found in enumerate(gathered(problem)):
+        if found:
+            raise FloatingPointError(f"{name}: PE {pe}: {found}")
 
 
 def require_team(call: str, name: str, given: Any) -> None:

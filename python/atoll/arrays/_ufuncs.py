@@ -70,7 +70,8 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
     if ufunc is np.vecdot and method == "__call__" and not set(keywords) - {"axis"}:
         return vecdot(*inputs, **keywords)
     if method == "outer" and len(inputs) == 2:
-        return _apply(ufunc, "__call__", (_before(*inputs), inputs[1]), keywords)
+        other = inputs[1] if isinstance(inputs[1], DistArray) else np.asarray(inputs[1])
+        return _apply(ufunc, "__call__", (_before(*inputs), other), keywords)
     if method == "accumulate" and ufunc in ASSOCIATIVE:
         return accumulate(inputs[0], ufunc, *inputs[1:], **{"axis": 0, **keywords})
     if method == "reduce" and ufunc.__name__ in _REDUCTIONS:
@@ -352,7 +353,7 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dic
         return function(*(x.dtype if isinstance(x, DistArray) else x for x in arguments), **keywords)
     if function in (np.iscomplexobj, np.isrealobj):
         return (first.dtype.kind == "c") is (function is np.iscomplexobj)
-    name = f"numpy.{function.__name__}"
+    name = f"{function.__module__}.{function.__name__}"
     if function in _ELEMENTWISE and (function is not np.where or len(arguments) == 3):
         meet = in_place if keywords.get("out") is not None else compared
         found = meet(name, arguments, keywords, lambda: _by_part(function, arguments, keywords))
@@ -438,7 +439,10 @@ def _by_name(
         elif value is not default and (type(value) is not type(default) or value != default):
             named[name] = value
     known = list(_signature(ours).parameters)
-    if unknown := [name for name in named if name not in known]:
+    takes_any = any(
+        each.kind is inspect.Parameter.VAR_KEYWORD for each in _signature(ours).parameters.values()
+    )
+    if not takes_any and (unknown := [name for name in named if name not in known]):
         takes = ", ".join(name for name in known[len(required) :] if name in its.parameters) or "nothing else"
         raise TypeError(
             f"{function.__module__}.{function.__name__} of a distributed array takes {takes}, not {', '.join(unknown)}; "

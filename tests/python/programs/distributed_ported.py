@@ -160,7 +160,7 @@ def rows_by_a_mask(rng: random.Random) -> None:
     refused(
         [
             (lambda: a[wrong], "or the shape of the first axes"),
-            (lambda: a.__setitem__(mask, np.ones(3)), "takes a number; for arrays write"),
+            (lambda: a.__setitem__(mask, np.ones(3)), "takes a number, or distributed rows"),
             (lambda: a.__setitem__(wrong, 1), "expected elements of bool"),
         ]
     )
@@ -199,6 +199,54 @@ def every_index_is_added_once(rng: random.Random) -> None:
             (lambda: np.add.at(line, [0], line[:1] + arrays.zeros(1, int)), "the indices are not"),
         ]
     )
+
+
+@check
+def additions_in_the_dtype_of_the_array(rng: random.Random) -> None:
+    """Values are converted before they are negated, and all indices are checked before any PE adds."""
+    given: list[tuple[str, Any]] = [
+        ("u4", 3),
+        ("i8", np.array([200, 7], "u1")),
+        ("f8", np.array([True, False])),
+        ("f4", 2),
+    ]
+    for dtype, values in given:
+        whole = np.arange(9).astype(dtype)
+        a = arrays.from_array(whole, dist=rng.choice(["block", "cyclic"]))
+        np.subtract.at(a, [5, 3], values)
+        expected = whole - np.zeros_like(whole)
+        np.add.at(expected, [5, 3], 0 - np.asarray(values).astype(dtype))
+        same(a, expected)
+    small = arrays.from_array(np.array([200, 7], "u1"))
+    np.subtract.at(b := arrays.zeros(9, int), arrays.from_array([1, 2]), small)
+    same(b, np.array([0, -200, -7, 0, 0, 0, 0, 0, 0]))
+    refused(
+        [
+            (lambda: np.add.at(b, [0, 1, 2, 3, 99], 1), "index 99 is out of bounds"),
+            (lambda: np.add.at(b, arrays.from_array([0, 1, 2, 3, 99]), 1), "index 99 is out of bounds"),
+            (lambda: np.subtract.at(b, [0], 1.5), "without loss"),
+            (lambda: np.subtract.at(b, arrays.from_array([0, 1]), small * 0.5), "convert them first"),
+        ]
+    )
+    same(b, np.array([0, -200, -7, 0, 0, 0, 0, 0, 0]))
+
+
+@check
+def rows_by_a_mask_are_updated(rng: random.Random) -> None:
+    a, whole = some_matrix(rng, rng.choice(["f8", "i8"]), axes=rng.randint(2, 3))
+    for axes in range(1, a.ndim):
+        for threshold in (0, -100, 100):
+            chosen = whole[(..., *[0] * (a.ndim - axes))] > threshold
+            mask = arrays.from_array(chosen, dist=rng.choice(["block", "cyclic"]))
+            a[mask] += 1
+            whole[chosen] += 1
+            same(a, whole)
+            a[mask] = a[mask] * 2
+            whole[chosen] *= 2
+            same(a, whole)
+    wrong = arrays.zeros((whole.shape[0] + 1, *whole.shape[1:]))
+    every = arrays.ones(len(whole), bool)
+    refused([(lambda: a.__setitem__(every, wrong), "the mask chooses")])
 
 
 @check
@@ -313,7 +361,7 @@ def functions_of_vectors(rng: random.Random) -> None:
     same(np.apply_along_axis(np.sort, 0, line), np.array([1.0, 2.0, 3.0]))
     refused(
         [
-            (lambda: np.apply_along_axis(np.sum, 0, arrays.zeros((0, 3))), "expected one shape"),
+            (lambda: np.apply_along_axis(np.sum, 0, arrays.zeros((3, 0))), "expected one shape"),
             (lambda: np.apply_along_axis(lambda v: v / "x", 0, a), "numpy.apply_along_axis"),
         ]
     )
@@ -343,6 +391,126 @@ def pieces_and_insertions(rng: random.Random) -> None:
             (lambda: np.piecewise(a, [a < 0], [1, 2, 3]), "3 functions for 1 conditions"),
         ]
     )
+
+
+@check
+def insertions_in_the_dtype_of_the_array(rng: random.Random) -> None:
+    whole = np.arange(24).reshape(2, 3, 4).astype(rng.choice(["i8", "f4"]))
+    a = arrays.from_array(whole, dist=["block", "cyclic", "whole"])
+    for axis in (0, 1, 2):
+        shapes: list[tuple[int, ...]] = [
+            (),
+            (1,),
+            whole.shape[2:],
+            (2, *np.delete(whole.shape, axis)),
+            (5, 1, 1),
+        ]
+        for shape in shapes:
+            values = np.arange(np.prod(shape)).reshape(shape) * 1.5
+            try:
+                wanted = np.insert(whole, 1, values, axis)
+            except ValueError:
+                continue
+            same(np.insert(a, 1, values, axis), wanted)
+            if shape:
+                same(np.insert(a, 1, arrays.from_array(values), axis), wanted)
+    pair, ten = np.arange(4).reshape(2, 2), np.array([10, 20])
+    same(np.insert(arrays.from_array(pair), 1, ten, 1), np.insert(pair, 1, ten, 1))
+    bytes_ = arrays.from_array(np.arange(3, dtype="u1"))
+    integers = [(np.insert, bytes_, 0, 300), (np.insert, arrays.arange(3), 0, float("nan"))]
+    for function, given, at, value in integers:
+        try:
+            function(given, at, value)
+        except (OverflowError, ValueError) as error:
+            assert "300" in str(error) or "NaN" in str(error), error
+        else:
+            raise AssertionError("nothing was raised")
+    refused(
+        [
+            (lambda: np.insert(a, 1.5, 7), "'float' object cannot be interpreted"),  # type: ignore[call-overload]
+            (lambda: np.insert(a, 0, np.ones((1, 1, 1, 2)), 0), "expected at most as many axes"),
+        ]
+    )
+
+
+@check
+def pieces_in_the_dtype_of_the_array(rng: random.Random) -> None:
+    whole = np.array([2**60 + 1, 3, -4])
+    a = arrays.from_array(whole, dist=rng.choice(["block", "cyclic"]))
+    for condlist, funclist in (
+        ([whole > 5], [lambda x: x, 0.5]),
+        (np.array([whole > 5, whole < 0]), [1.5, lambda x: x / 2, lambda x: x]),
+        ([True, False, True], [7, 1.5]),
+        (whole > 5, [lambda x: -x]),
+    ):
+        same(np.piecewise(a, condlist, funclist), np.piecewise(whole, condlist, funclist))  # type: ignore[arg-type]
+    rows = np.array([whole > 5, whole < 0])
+    same(np.piecewise(a, arrays.from_array(rows), [1, 2, 3]), np.piecewise(whole, rows, [1, 2, 3]))
+    same(np.piecewise(a, [a > 3], [lambda x, more=0: x + more], more=2), np.where(whole > 3, whole + 2, 0))
+    same(
+        np.apply_along_axis(lambda v, by=1: v * by, 0, arrays.from_array(np.eye(3)), by=3),
+        np.eye(3) * 3,
+    )
+
+
+@check
+def arguments_as_numpys(rng: random.Random) -> None:
+    same(np.apply_along_axis(np.sum, 1, arrays.zeros((3, 0))), np.zeros(3))
+    same(np.apply_along_axis(np.sum, 0, arrays.zeros((0, 3))), np.zeros(3))
+    a = arrays.zeros(3, int)
+    np.copyto(a, [1, 2, 3])
+    same(a, np.array([1, 2, 3]))
+    line = arrays.from_array(np.ones(3, "f4"))
+    same(np.add.outer(line, 2.0), np.add.outer(np.ones(3, "f4"), 2.0))
+    same(np.add.outer(2.0, line), np.add.outer(2.0, np.ones(3, "f4")))
+    wide = np.atleast_2d(line)
+    several = np.atleast_2d(line, arrays.ones((2, 2)))
+    stack = arrays.ones((2, 3, 4))
+    close(np.einsum("...j->j", line), np.ones(3, "f4"))
+    refused(
+        [
+            (lambda: wide.__setitem__((0, 0), 3), "a view"),
+            (lambda: several[0].__setitem__((0, 0), 3), "made by np.atleast_2d(a)"),
+            (lambda: np.vander(line, -1), "expected 0 columns or more"),
+            (lambda: np.einsum("...j->j", stack), "'...' are 2 axes of an operand"),
+            (lambda: np.linalg.solve(np.eye(2), arrays.ones(3)), "numpy.linalg.solve: "),
+        ]
+    )
+
+
+@check
+def warnings_of_numpy(rng: random.Random) -> None:
+    """Bins and fits warn as NumPy does, with the line of the program."""
+    small = np.array([-128, 127] * 9, "i1")
+    ones = np.ones(10, int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(np.histogram(arrays.from_array(small), "sturges")[0], np.histogram(small, "sturges")[0])
+    for ends in ((1, 1), (1, 2), (0, 0)):
+        same(
+            np.histogram(arrays.from_array(ones), "sturges", ends)[0], np.histogram(ones, "sturges", ends)[0]
+        )
+    same(
+        np.histogram(arrays.from_array(ones * 1.2), "sturges", (1, 1))[1],
+        np.histogram(ones * 1.2, "sturges", (1, 1))[1],
+    )
+    x = np.linspace(1000, 1001, 9, dtype="f4")
+    peaks = np.random.default_rng(1).permutation(np.repeat([0.0, 1e6], 50)) + np.linspace(0, 1e-3, 100)
+    given = arrays.from_array(x), arrays.from_array(peaks)
+    for deg in (1, 2):
+        with warnings.catch_warnings(record=True) as ours:
+            warnings.simplefilter("always")
+            found = np.polyfit(given[0], x, deg)
+        with warnings.catch_warnings(record=True) as numpys:
+            warnings.simplefilter("always")
+            wanted = np.polyfit(x, x, deg)
+        np.testing.assert_allclose(np.polyval(found, x), np.polyval(wanted, x), rtol=1e-4)
+        assert [each.category for each in ours] == [each.category for each in numpys]
+        assert all(each.filename == __file__ for each in ours)
+    with warnings.catch_warnings(record=True) as ours:
+        warnings.simplefilter("always")
+        np.histogram(given[1], "stone")
+    assert [each.filename for each in ours] == [__file__]
 
 
 @check

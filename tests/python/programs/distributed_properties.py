@@ -63,6 +63,15 @@ def require_equal(found: Any, wanted: Any) -> None:
     ) if bound else np.testing.assert_array_equal(found, wanted)
 
 
+def unlike(raised: Exception, error: Exception | None) -> str:
+    """Return the fault of an error beside NumPy's as a text, or an empty one."""
+    if error is None or isinstance(raised, (atoll.CollectiveMismatch, atoll.PeDied)):
+        return f"raised {raised!r}; NumPy {'raises nothing' if error is None else repr(error)}"
+    if isinstance(error, np.linalg.LinAlgError) and not isinstance(raised, np.linalg.LinAlgError):
+        return f"raised {raised!r}; NumPy {error!r}"
+    return ""
+
+
 def problem_of(function: Callable[..., Any], whole: list[Array], made: list[dict[str, Any]]) -> str:
     """Return the difference to NumPy on this PE as a text, or an empty one."""
     wanted = error = None
@@ -79,7 +88,7 @@ def problem_of(function: Callable[..., Any], whole: list[Array], made: list[dict
                 )
         except ERRORS as raised:
             is_documented = isinstance(raised, atoll.Unsupported) and "several copies" in str(raised)
-            return "" if error or is_documented else f"raised {raised!r}"
+            return "" if is_documented else unlike(raised, error)
     if error:
         return f"found {found}; NumPy raises {error!r}"
     try:

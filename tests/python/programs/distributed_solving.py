@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 import sys
+import unittest.mock
+import warnings
 from collections.abc import Callable
 from typing import Any
 
+import atoll
 import numpy as np
 from atoll import arrays
 from atoll.arrays import DistArray
@@ -86,10 +89,14 @@ def symmetric_matrices(rng: random.Random) -> None:
         for upper in (False, True):
             given = np.triu(symmetric) if upper else np.tril(symmetric)  # the other triangle is not read
             factor = np.linalg.cholesky(arrays.from_array(given).redistribute(like=a), upper=upper)
-            product = factor.conj().T @ factor if upper else factor @ factor.conj().T
-            np.testing.assert_allclose(plain(product), symmetric, rtol=1e-3, atol=1e-1)
+            lower = np.linalg.cholesky(symmetric)
+            wanted = lower.conj().T if upper else lower  # NumPy before 2.0 has no upper=
+            # The condition of these matrices is at most 1e6, and float32 has 7 digits.
+            bound = (1e-2 if wanted.dtype.char in "fF" else 1e-9) * abs(wanted).max(initial=1)
+            assert factor.dtype == wanted.dtype
+            np.testing.assert_allclose(plain(factor), wanted, rtol=0, atol=bound)
             assert not np.any(np.tril(plain(factor), -1) if upper else np.triu(plain(factor), 1))
-        values, vectors = np.linalg.eigh(its)
+        values, vectors = np.linalg.eigh(its, rng.choice("lL"))
         largest = abs(values).max(initial=1)
         np.testing.assert_allclose(values / largest, np.linalg.eigvalsh(symmetric) / largest, atol=1e-5)
         np.testing.assert_allclose(np.linalg.eigvalsh(its) / largest, values / largest, atol=1e-5)
@@ -109,6 +116,10 @@ def products_of_several(rng: random.Random) -> None:
         given[2] = arrays.from_array(whole[2])
         close(np.linalg.multi_dot(given[first:last]), np.linalg.multi_dot(whole[first:last]))
     refused([(lambda: np.linalg.multi_dot([given[2]]), "expected two arrays or more")])
+    raises([lambda: np.linalg.multi_dot([whole[1], whole[3][0], given[2]])], "array 1 has shape")
+    stack = arrays.ones((2, 3, 3))
+    raises([lambda: np.linalg.multi_dot([stack, np.eye(3), np.eye(3)])], "array 0 has shape (2, 3, 3)")
+    close(np.linalg.multi_dot([stack, np.eye(3)]), np.ones((2, 3, 3)))
 
 
 def raises(functions: list[Callable[[], Any]], expected: str) -> None:
@@ -144,9 +155,72 @@ def bad_matrices(rng: random.Random) -> None:
             (lambda: np.linalg.solve(arrays.ones((3, 3)), np.ones(4)), "as many rows in b"),
             (lambda: np.linalg.inv(arrays.zeros((3, 3), np.float16)), "LAPACK takes float32"),
             (lambda: np.linalg.inv(arrays.zeros((2, 3, 3))), "expected two axes"),
+            (
+                lambda: np.linalg.matrix_power(arrays.ones((3, 3)), 0.5),
+                "'float' object cannot be interpreted",
+            ),  # type: ignore[arg-type]
             (lambda: np.linalg.eigh(arrays.ones((3, 3)), "X"), "expected 'L' or 'U'"),
         ]
     )
+
+
+@check
+def bad_elements(rng: random.Random) -> None:
+    """No PE raises alone for what its part has, and errors come before any work."""
+    n = 9
+    _solving.WIDTH = rng.choice([1, 2, 64])
+    a = arrays.from_array(np.eye(n), dist="cyclic")
+    for right in (np.ones(n, np.longdouble), np.ones(n, np.float16), np.array(["x"] * n)):
+        refused([(lambda right=right: np.linalg.solve(a, right), "numpy.linalg.solve: elements of")])
+    huge = np.diag(np.full(n, 1e300))
+    huge[0] = 1e308
+    huge[:, 0] = 1e308
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        b = arrays.from_array(huge, dist="cyclic")
+        np.linalg.solve(b, np.full(n, 1e308))
+        np.linalg.inv(b * 1e-300)
+        np.linalg.inv(b)
+        tiny = np.eye(n) * 1e-300 + 1e-310
+        np.linalg.cholesky(arrays.from_array(tiny, dist="cyclic"))
+    with unittest.mock.patch.object(_solving, "_factored", side_effect=ValueError("no factor")):
+        for function in (np.linalg.inv, np.linalg.det):
+            refused([(lambda f=function: f(a), f"numpy.linalg.{function.__name__}: PE ")])
+    for diagonal in ([np.inf, -2.0, 3.0], [-np.inf, 2.0, 3.0]):
+        whole = np.diag(diagonal)
+        with np.errstate(all="ignore"):
+            wanted, determinant = np.linalg.slogdet(whole), np.linalg.det(whole)
+        close(np.linalg.slogdet(arrays.from_array(whole)), wanted)
+        close(np.linalg.det(arrays.from_array(whole)), determinant)
+    assert np.isnan(np.linalg.det(arrays.from_array(np.diag([np.nan, 1.0]))))
+
+
+def overflow_of(function: Callable[..., Any], *arguments: Any) -> str:
+    """Return the error of a function within `errstate`, the same on every PE, or an empty text."""
+    found = ""
+    with np.errstate(over="raise"):
+        try:
+            function(*arguments)
+        except FloatingPointError as error:
+            found = str(error)
+    every = atoll.allgather_object(found)
+    assert set(every) == {found}, every
+    return found
+
+
+@check
+def sums_that_overflow(rng: random.Random) -> None:
+    """Every PE raises, though the part of one alone overflows."""
+    whole = np.ones(12)
+    whole[rng.choice([0, 5, 10]) :][:2] = 1e308
+    for given, axis in ((whole, 0), (np.stack([whole, np.ones(12)], 1), 0), (np.stack([whole] * 3), 1)):
+        a = arrays.from_array(given, dist=rng.choice(["block", "cyclic"]))
+        assert "overflow" in overflow_of(np.cumsum, a, axis)
+        for function in (np.sum, np.prod, np.mean, np.var):
+            overflow_of(function, a, axis)
+        assert "overflow" in overflow_of(np.outer, a, [10.0, 1.0])
+        assert "overflow" in overflow_of(np.astype, a, np.dtype("f4"))
+        overflow_of(np.matmul, a, np.full((a.shape[-1], 2), 10.0))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._libraries import _numpy_warnings
 from . import _moves, _quantiles, _sorting
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _stone(a: DistArray, range: Range) -> Any:
         errors.append((2 - (n + 1) * shares.dot(shares)) / (extent / bins))
     best = int(np.argmin(errors)) + 1
     if best == most:
-        warnings.warn("The number of bins estimated may be suboptimal.", RuntimeWarning, stacklevel=2)
+        _numpy_warnings.warn("The number of bins estimated may be suboptimal.")
     return extent / best
 
 
@@ -96,17 +96,20 @@ def number_of_bins(a: DistArray, name: str, range: Range) -> int:
         )
     if a.dtype == np.bool_:
         a = a.astype(np.uint8)
+    if range is None and not a.size:
+        return 1
+    low, high = (a.min(), a.max()) if range is None else range
+    if low == high:  # equal ends are widened before elements are chosen
+        low, high = low - 0.5, high + 0.5
     if range is not None:
-        is_inside = (a >= range[0]) & (a <= range[1])
+        is_inside = (a >= low) & (a <= high)
         if not is_inside.all():
             a = _moves.select(a, is_inside)
     if not a.size:
         return 1
-    low, high = (a.min(), a.max()) if range is None else range
-    if low == high:
-        low, high = low - 0.5, high + 0.5
     width = WIDTHS[name](a, (low, high))
     if a.dtype.kind in "iu" and 0 < width < 1:
         width = 1
-    extent = high - low if isinstance(high - low, float | np.floating) else int(high) - int(low)
+    is_real = isinstance(low, float | np.floating) or isinstance(high, float | np.floating)
+    extent = high - low if is_real else int(high) - int(low)  # small integers would overflow
     return int(np.ceil(extent / width)) if width else 1

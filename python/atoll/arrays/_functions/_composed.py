@@ -246,7 +246,10 @@ def histogram2d(
 
 
 def kron(a: Any, b: Any) -> DistArray:
-    """Return the Kronecker product of two arrays, in blocks. Collective; each PE reads what its block needs of both."""
+    """Return the Kronecker product of two arrays, in blocks. Collective; each PE reads what its block needs of both.
+
+    It makes indices of the result's axes, 16 bytes for their whole lengths, so a product of vectors has some of the whole.
+    """
     x, y = _matrices.distributed([a, b])
     axes = max(x.ndim, y.ndim)
     x, y = (_picking.expand_dims(each, list(range(axes - each.ndim))) for each in (x, y))

@@ -207,6 +207,11 @@ def _without_ellipsis(text: str, values: Sequence[Any]) -> str:
             n = max(value.ndim - len(inputs[number]) + 3, 0)
             most = max(most, "".join(unused[len(unused) - n :]), key=len)
             inputs[number] = inputs[number].replace("...", "".join(unused[len(unused) - n :]))
+    if arrow and most and "..." not in output:
+        raise ValueError(
+            f"einsum({text!r}): '...' are {len(most)} axes of an operand, and the result {output!r} has none; write "
+            "'...' there, or letters and no dots."
+        )
     once = sorted(label for label in set(left) - {",", "."} if left.count(label) == 1)
     return f"{','.join(inputs)}->{output.replace('...', most) if arrow else most + ''.join(once)}"
 

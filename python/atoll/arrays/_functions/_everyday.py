@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,6 +13,7 @@ import atoll
 from .. import _axis
 from .._compared import collective
 from .._layout import Layout
+from .._libraries import _numpy_warnings
 from .._teams._exchange import gathered
 from .._together import in_place, together
 from . import _composed, _factors, _matrices, _moves, _picking
@@ -38,6 +39,8 @@ def vander(x: DistArray, N: int | None = None, increasing: bool = False) -> Dist
     """
     if x.ndim != 1:
         raise atoll.ShapeMismatch(f"vander: an array of shape {x.shape}; expected a vector.")
+    if N is not None and N < 0:
+        raise ValueError(f"vander: N is {N}; expected 0 columns or more.")
     powers = np.arange(len(x) if N is None else N)
     column = _picking.expand_dims(x.astype(np.promote_types(x.dtype, int)), 1)
     found: DistArray = column ** (powers if increasing else powers[::-1])
@@ -64,12 +67,15 @@ def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None) -> Array:
     if deg < 0:
         raise ValueError(f"polyfit: deg is {deg}; expected 0 or more.")
     (points,) = _matrices.distributed([x])
+    precision = np.finfo(
+        np.result_type(points.dtype, 0.0)
+    ).eps  # that of x, as in NumPy; the powers have more
     powers = vander(points.astype(np.float64) if points.dtype.kind in "biu" else points, deg + 1)
     scales = np.sqrt((powers * powers).sum(0))
-    bound = len(points) * np.finfo(powers.dtype).eps if rcond is None else rcond
+    bound = len(points) * precision if rcond is None else rcond
     found, _, rank, _ = _factors.lstsq(powers / scales, y, bound)
     if rank != deg + 1:
-        warnings.warn("Polyfit may be poorly conditioned", np.exceptions.RankWarning, stacklevel=2)
+        _numpy_warnings.warn("Polyfit may be poorly conditioned", np.exceptions.RankWarning)
     return np.asarray((found.T / scales).T)
 
 
@@ -83,7 +89,10 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> DistArray:
 
 
 def delete(arr: DistArray, obj: Any, axis: int | None = None) -> DistArray:
-    """Return the elements without some along an axis, in blocks. Collective; indices are the same on every PE."""
+    """Return the elements without some along an axis, in blocks. Collective; indices are the same on every PE.
+
+    Each PE makes the remaining indices of that axis, 8 bytes each. Without an axis these are as many as elements in all.
+    """
     if hasattr(obj, "_layout"):
         raise TypeError("delete: the indices are distributed; pass b.to_numpy(), or a[~mask] of a mask.")
     n = arr.size if axis is None else arr.shape[arr._layout.axis_number(axis)]
@@ -119,6 +128,7 @@ def copyto(dst: DistArray, src: Any) -> None:
     """Write numbers, which broadcast, or an array of the same distribution to an array. Collective."""
     if not hasattr(dst, "_layout"):
         raise TypeError("copyto: only the source is distributed; pass b.to_numpy().")
+    src = np.asarray(src) if isinstance(src, (list, tuple)) else src
     is_weak = isinstance(src, (bool, int, float, complex))
     if not np.can_cast(np.min_scalar_type(src) if is_weak else src.dtype, dst.dtype, "same_kind"):
         raise TypeError(f"copyto: {src!r:.40} cannot be cast to {dst.dtype} by the rule 'same_kind'.")
@@ -138,24 +148,35 @@ def insert(arr: DistArray, obj: Any, values: Any, axis: int | None = None) -> Di
     obj
         One index; before it come the others.
     values
-        A number, or an array with as many axes as the result.
+        A number, or an array that broadcasts as in NumPy: its first axis is meant along `axis`.
     axis
         The axis. None: that of the flat array.
     """
     if np.ndim(obj) or isinstance(obj, slice):
         raise TypeError(f"insert: the index is {obj!r:.40}; expected one integer.")
+    obj = operator.index(obj)
     flat = _moves.reshape(arr, (-1,)) if axis is None else arr
     number = flat._layout.axis_number(axis or 0)
     n = flat.shape[number]
     if not -n <= obj <= n:
         raise IndexError(f"insert: index {obj} is out of bounds for axis {number} with size {n}.")
-    at = int(obj) % n if obj < 0 else int(obj)
-    one = tuple(1 if i == number else n for i, n in enumerate(flat.shape))
-    if np.ndim(values) < flat.ndim:
-        values = np.broadcast_to(values, one)
-    before, after = _matrices.split(flat, [at], number)
-    given = values.astype(arr.dtype) if hasattr(values, "_layout") else np.asarray(values, arr.dtype)
-    return _moves.concatenate(_matrices.distributed([before, given, after]), number)
+    before, after = _matrices.split(flat, [obj % n if obj < 0 else obj], number)
+    return _moves.concatenate(_matrices.distributed([before, _inserted(flat, values, number), after]), number)
+
+
+def _inserted(a: DistArray, values: Any, number: int) -> Any:
+    """Return the values of `insert` in the array's dtype, with its length along other axes than one."""
+    is_ours = hasattr(values, "_layout")
+    given: Any = values.astype(a.dtype) if is_ours else np.array(values, a.dtype, ndmin=a.ndim)
+    if given.ndim > a.ndim:
+        raise atoll.ShapeMismatch(
+            f"insert: values of shape {np.shape(values)} into an array of shape {a.shape}; expected at most as many axes."
+        )
+    if given.ndim < a.ndim:
+        given = _picking.expand_dims(given, list(range(a.ndim - given.ndim)))
+    given = np.moveaxis(given, 0, number) if number else given
+    shape = [given.shape[i] if i == number else n for i, n in enumerate(a.shape)]
+    return given if list(given.shape) == shape else np.broadcast_to(given, shape)
 
 
 def atleast_1d(*arys: Any) -> Any:
@@ -165,8 +186,15 @@ def atleast_1d(*arys: Any) -> Any:
 
 def atleast_2d(*arys: Any) -> Any:
     """Return arrays of two axes or more: vectors become rows. Collective."""
+    from .._methods._derived import derived
+
     every = _matrices.distributed(arys)
-    return _one_or_several([_picking.expand_dims(each, 0) if each.ndim == 1 else each for each in every])
+    return _one_or_several(
+        [
+            derived(given, _picking.expand_dims(each, 0), "np.atleast_2d(a)") if each.ndim == 1 else each
+            for given, each in zip(arys, every, strict=True)
+        ]
+    )
 
 
 def _one_or_several(found: Sequence[DistArray]) -> Any:
@@ -176,32 +204,45 @@ def _one_or_several(found: Sequence[DistArray]) -> Any:
 def piecewise(x: DistArray, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> DistArray:
     """Return numbers or functions of the elements where conditions hold; of several the last counts. Collective.
 
-    Each function gets the whole array, and its results are used where its condition holds.
+    Each function gets the whole array, and its results are used where its condition holds, in the dtype of the array.
 
     Parameters
     ----------
     x
         The array.
     condlist
-        Arrays of bool in the distribution of `x`.
+        Arrays of bool in the distribution of `x`, or of NumPy; one with an axis more than `x` has a condition in each row.
     funclist
         A number or a function for each; one more is for elements without a condition, by default 0.
     *args, **kw
         Further arguments of the functions.
     """
-    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
+    conditions = _conditions(x, condlist)
     if len(funclist) not in (len(conditions), len(conditions) + 1):
         raise ValueError(f"piecewise: {len(funclist)} functions for {len(conditions)} conditions.")
 
     def computed(function: Any) -> Any:
-        return function(x, *args, **kw) if callable(function) else function
+        value = function(x, *args, **kw) if callable(function) else function
+        if hasattr(value, "_layout"):
+            return value.astype(x.dtype)
+        made = np.empty(np.shape(value), x.dtype)
+        made[...] = value  # by the rules of an assignment
+        return made
 
-    found: Any = np.zeros_like(cast(Any, x))
-    if len(funclist) > len(conditions):
-        found = found + computed(funclist[-1])
+    found = computed(funclist[-1] if len(funclist) > len(conditions) else 0)
     for condition, function in zip(conditions, funclist, strict=False):
         found = np.where(condition, computed(function), found)
-    return cast("DistArray", found if found.dtype == x.dtype else found.astype(x.dtype))
+    return cast("DistArray", found)
+
+
+def _conditions(x: Any, given: Any) -> list[Any]:
+    """Return the conditions of `piecewise` by NumPy's rule: one for x, or a list of such."""
+    if hasattr(given, "_layout"):
+        return [given] if given.ndim <= x.ndim else [_picking.take(given, i, 0) for i in range(len(given))]
+    is_list = isinstance(given, (list, tuple, np.ndarray))
+    if not is_list or not (hasattr(given[0], "_layout") or isinstance(given[0], (list, np.ndarray))):
+        given = [given]
+    return [each if hasattr(each, "_layout") else np.asarray(each, bool) for each in given]
 
 
 @collective("func1d")
@@ -239,7 +280,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: DistArray, *arg
         arr = arr.redistribute(tuple("whole" if i == number else "block" for i in range(arr.ndim)))
     part: Any = None
     with together("numpy.apply_along_axis"):
-        if arr.local.size:
+        if all(n for axis, n in enumerate(arr.local.shape) if axis != number):
             part = np.apply_along_axis(func1d, number, arr.local, *args, **kwargs)
     more = arr.ndim - 1
     kinds = {(each[0], str(each[1])) for each in gathered(_kind(part, number, more)) if each}

@@ -41,9 +41,14 @@ def require_matrix(call: str, a: Any) -> None:
     """Raise unless an array is a matrix of numbers that LAPACK takes, or that become such."""
     if a.ndim != 2:
         raise np.linalg.LinAlgError(f"{call}: an array of shape {a.shape}; expected two axes.")
-    if a.dtype.kind not in "biufc" or a.dtype.char in "egG":
+    require_lapack(call, a.dtype)
+
+
+def require_lapack(call: str, dtype: Any) -> None:
+    """Raise TypeError unless LAPACK takes numbers of a dtype, or they become such."""
+    if dtype.kind not in "biufc" or dtype.char in "egG":
         raise TypeError(
-            f"{call}: elements of {a.dtype}; LAPACK takes float32, float64, complex64 and complex128."
+            f"{call}: elements of {dtype}; LAPACK takes float32, float64, complex64 and complex128."
         )
 
 
@@ -234,6 +239,7 @@ class EighResult(NamedTuple):
 def _eigen(call: str, a: DistArray, triangle: str, has_vectors: bool) -> tuple[Array, Any]:
     """Return the eigenvalues of a symmetric matrix, the same on every PE, and on PE 0 the vectors. Collective."""
     require_square(call, a)
+    triangle = triangle.upper()
     if triangle not in ("L", "U"):
         raise ValueError(f"{call}: UPLO={triangle!r}; expected 'L' or 'U'.")
     whole: Any = a.gather(0)

@@ -149,9 +149,9 @@ def array_split(ary: DistArray, indices_or_sections: Any, axis: int = 0) -> list
             raise ValueError("number sections must be larger than 0.")
         each, more = divmod(n, sections)
         cuts = [i * each + min(i, more) for i in range(sections + 1)]
-    every = [np.arange(length) for length in ary.shape]
+    every = [range(length) for length in ary.shape]
     return [
-        _picking.picked(ary, [*every[:number], np.arange(start, stop), *every[number + 1 :]])
+        _picking.picked(ary, [*every[:number], every[number][start:stop], *every[number + 1 :]])
         for start, stop in itertools.pairwise(cuts)
     ]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-def picked(a: DistArray, indices: Sequence[Array]) -> DistArray:
+def picked(a: DistArray, indices: Sequence[Array | range]) -> DistArray:
     """Return the elements at all combinations of indices along the axes, in blocks. Collective.
 
     Each PE reads what its block gets, as a box if it is one. Else temporary indices take 8 bytes an element and axis.
@@ -40,15 +40,17 @@ def picked(a: DistArray, indices: Sequence[Array]) -> DistArray:
     return made
 
 
-def _range(indices: Array) -> slice | None:
+def _range(indices: Array | range) -> slice | None:
     """Return indices of equal distances upwards as a slice, others as None."""
+    if isinstance(indices, range):
+        return slice(indices.start, indices.stop, indices.step)
     steps = np.diff(indices)
     step = int(steps[0]) if len(steps) else 1
     return slice(int(indices[0]), int(indices[-1]) + 1, step) if step > 0 and (steps == step).all() else None
 
 
-def _all(a: DistArray) -> list[Array]:
-    return [np.arange(n) for n in a.shape]
+def _all(a: DistArray) -> list[range]:
+    return [range(n) for n in a.shape]
 
 
 def _checked(name: str, indices: Any, length: int) -> Array:

@@ -12,6 +12,7 @@ from .. import _axis, _libraries
 from .._compared import collective, require_host
 from .._layout import Layout
 from .._teams import _current
+from .._together import before_barrier
 from ._combined import combine
 from ._moves import reshape
 
@@ -52,27 +53,25 @@ def accumulate(a: DistArray, ufunc: np.ufunc, axis: int | None, dtype: Any = Non
         return DistArray._moved(straight, accumulate(moved, ufunc, number, dtype).local, its)
     result = ufunc.accumulate(np.zeros(1, a.dtype), dtype=dtype).dtype
     made = DistArray._of(its, result, zero=False)
-    part = made.local
-    made._library.accumulate(ufunc, a.local, number, part)
-    before = _before(its, number, ufunc, made)
-    if before is not None:
-        made._library.apply(ufunc, [part, before], (part,), {})
-    _current.barrier()
+    part, parts = made.local, its.axes[number].parts
+    if parts == 1:
+        with before_barrier():
+            made._library.accumulate(ufunc, a.local, number, part)
+        return made
+    totals = DistArray._of(its.without_halo().with_axis(number, _axis.block(parts, parts)), made.dtype)
+    with before_barrier():
+        made._library.accumulate(ufunc, a.local, number, part)
+        if part.shape[number]:
+            totals.local[...] = part[(slice(None),) * number + (slice(-1, None),)]
+    with before_barrier():
+        before = _before(its, number, ufunc, totals)
+        if before is not None:
+            made._library.apply(ufunc, [part, before], (part,), {})
     return made
 
 
-def _before(its: Layout, number: int, ufunc: np.ufunc, made: DistArray) -> Any:
-    """Return the accumulated value of the parts before this PE's along an axis; the parts of `made` are
-    accumulated."""
-    from .._array import DistArray
-
-    parts, part = its.axes[number].parts, made.local
-    if parts == 1:
-        return None
-    totals = DistArray._of(its.without_halo().with_axis(number, _axis.block(parts, parts)), made.dtype)
-    if part.shape[number]:
-        totals.local[...] = part[(slice(None),) * number + (slice(-1, None),)]
-    _current.barrier()
+def _before(its: Layout, number: int, ufunc: np.ufunc, totals: DistArray) -> Any:
+    """Return the accumulated value of the parts before this PE's along an axis, from what each part has in all."""
     position = list(its.coordinates(_current.my_pe()))
     here = position[number]
     found: Any = None
@@ -81,8 +80,7 @@ def _before(its: Layout, number: int, ufunc: np.ufunc, made: DistArray) -> Any:
             continue
         position[number] = earlier
         one = totals._copy_of(its.pe_at(position), totals._layout.interior(_current.my_pe()), None)
-        found = one if found is None else made._library.apply(ufunc, [found, one], None, {})
-    _current.barrier()
+        found = one if found is None else totals._library.apply(ufunc, [found, one], None, {})
     return found
 
 

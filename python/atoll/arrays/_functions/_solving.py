@@ -7,6 +7,7 @@ that it has.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,6 +59,8 @@ def _from_column(work: DistArray, start: int) -> Array:
     return np.asarray(work.local[:, int(np.searchsorted(work.global_indices(1), start)) :])
 
 
+# No step of one PE raises, nor warns, of infinite numbers, whatever the program's `numpy.errstate` is; NumPy's neither.
+@np.errstate(all="ignore")
 def _eliminated(work: DistArray, right: DistArray | None) -> tuple[Array, int]:
     """Factor a matrix in panels in place, with exchanged rows, and apply each step to right sides, too. Collective.
 
@@ -123,6 +126,7 @@ def _lower_solved(lower: Array, right: Array) -> Array:
     return np.linalg.solve(np.tril(lower, -1) + np.eye(len(lower), dtype=lower.dtype), right)
 
 
+@np.errstate(all="ignore")
 def _solved(call: str, work: DistArray, right: DistArray) -> None:
     """Solve for right sides in place; their columns are whole, as those of the matrix in panels. Collective."""
     pivots, _ = _eliminated(work, right)
@@ -140,7 +144,7 @@ def _solved(call: str, work: DistArray, right: DistArray) -> None:
 def solve(a: Any, b: Any) -> DistArray:
     """Return the x of `a @ x = b`. Collective, by elimination with exchanged rows.
 
-    Each PE makes a copy of its parts of both, and reads panels of n × 64 numbers of the others.
+    Each PE makes a copy of its parts of both, and a part more for products. It reads panels of n × 64 numbers of the others.
 
     Parameters
     ----------
@@ -160,8 +164,12 @@ def solve(a: Any, b: Any) -> DistArray:
         If the matrix is singular, or not square.
     ShapeMismatch
         If b has another number of rows.
+    TypeError
+        If an array has no numbers that LAPACK takes.
     """
     call = "numpy.linalg.solve"
+    for each in (a, b):
+        _factors.require_lapack(call, each.dtype if hasattr(each, "dtype") else np.asarray(each).dtype)
     matrix, given = _matrices.distributed([a, b])
     _factors.require_square(call, matrix)
     if given.ndim not in (1, 2) or given.shape[0] != matrix.shape[0]:
@@ -205,12 +213,15 @@ def det(a: DistArray) -> Any:
         return found.sign * np.exp(found.logabsdet).astype(found.sign.dtype)
 
 
+@np.errstate(all="ignore")
 def _slogdet(call: str, a: DistArray) -> SlogdetResult:
     pivots, exchanges = _eliminated(_in_panels(call, a), None)
     sizes = abs(pivots)
     if not pivots.all():
         return SlogdetResult(pivots.dtype.type(0), sizes.dtype.type(-np.inf))
-    sign = np.prod(pivots / sizes) * pivots.dtype.type((-1) ** exchanges)
+    # An infinite pivot has a sign, too.
+    signs = pivots / sizes if pivots.dtype.kind == "c" else np.where(pivots < 0, -1, 1).astype(pivots.dtype)
+    sign = np.prod(signs) * pivots.dtype.type((-1) ** exchanges)
     return SlogdetResult(sign, np.log(sizes).sum())
 
 
@@ -235,6 +246,16 @@ def cholesky(a: DistArray, *, upper: bool = False) -> DistArray:
     call = "numpy.linalg.cholesky"
     _factors.require_square(call, a)
     work = _in_panels(call, _moves.transpose(a).conj() if upper else a)
+    _cholesky_factored(work)
+    its = a._layout.without_halo()
+    if upper:
+        work = _moves.transpose(work).conj()
+    return type(a)._moved(work._layout, work.local, its)
+
+
+@np.errstate(all="ignore")
+def _cholesky_factored(work: DistArray) -> None:
+    """Replace a matrix in panels by its lower Cholesky factor. Collective."""
     n, own = work.shape[0], work.global_indices(1)
     for start, stop in _panels(n):
         with before_barrier():
@@ -251,16 +272,13 @@ def cholesky(a: DistArray, *, upper: bool = False) -> DistArray:
                     panel[first - start :] @ panel[first - start : last - start].conj().T
                 )
     _current.barrier()
-    its = a._layout.without_halo()
-    if upper:
-        work = _moves.transpose(work).conj()
-    return type(a)._moved(work._layout, work.local, its)
 
 
 @collective()
 def matrix_power(a: DistArray, n: int) -> DistArray:
     """Return a matrix to an integer power, in blocks. Collective; by products, after `inv` of a negative power."""
     _factors.require_square("numpy.linalg.matrix_power", a)
+    n = operator.index(n)
     if n == 0:
         from ..api import eye
 
@@ -284,10 +302,22 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     ----------
     arrays
         Two or more matrices, some distributed. The first and the last one may be vectors.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If another one of three or more is no matrix.
     """
     left = list(arrays)
     if len(left) < 2:
         raise ValueError("multi_dot: expected two arrays or more.")
+    if len(left) == 2:
+        return _products.dot(*left)
+    for number, each in enumerate(left):
+        if np.ndim(each) != 2 and (np.ndim(each) != 1 or number not in (0, len(left) - 1)):
+            raise np.linalg.LinAlgError(
+                f"numpy.linalg.multi_dot: array {number} has shape {np.shape(each)}; expected a matrix, or a vector at an end."
+            )
     while len(left) > 1:
         costs = [np.size(x) * np.size(y) // max(np.shape(x)[-1], 1) for x, y in itertools.pairwise(left)]
         at = costs.index(min(costs))

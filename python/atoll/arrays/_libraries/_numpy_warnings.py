@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,38 +12,55 @@ import numpy as np
 
 from ..._job import is_own
 
+_KINDS = {"divide by zero": "divide", "overflow": "over", "underflow": "under", "invalid value": "invalid"}
 _NUMPY = str(Path(np.__file__).parent)
 
 
 class named:
     """A block whose warnings of NumPy name the program's line of the call.
 
-    By default Python shows each once for a line. Settings of `numpy.errstate` other than "warn" stay.
+    By default Python shows each once for a line. What `numpy.errstate` sets to "raise" is noted, so that no PE raises
+    alone. Other settings stay, and so does "raise" if the call has a function of the program, or is no meeting of PEs.
 
     Parameters
     ----------
     call
         The name of the call, for the text.
+    arguments
+        Those of a call of several PEs, which raise together at its end. Else None.
     """
 
-    __slots__ = ("_call", "_state")
+    __slots__ = ("_arguments", "_call", "_raised", "_state", "first", "is_raising")
 
-    def __init__(self, call: str) -> None:
-        self._call = call
+    def __init__(self, call: str, arguments: Sequence[Any] | None = None) -> None:
+        self._call, self._arguments = call, arguments
+        self.is_raising, self.first = False, ""
 
-    def __enter__(self) -> None:
-        settings: dict[str, Any] = {kind: "call" for kind, how in np.geterr().items() if how == "warn"}
-        self._state = np.errstate(call=self._warn, **settings) if settings else np.errstate()
+    def __enter__(self) -> named:
+        states = np.geterr()
+        settings: dict[str, Any] = {kind: "call" for kind, how in states.items() if how == "warn"}
+        self._raised: list[str] = []
+        if "raise" in states.values() and self._arguments is not None:
+            self.is_raising = not any(callable(x) and not isinstance(x, type) for x in self._arguments)
+            self._raised = [kind for kind, how in states.items() if how == "raise" and self.is_raising]
+            settings |= dict.fromkeys(self._raised, "call")
+        self._arguments = None  # NumPy's state refers to this object, and arrays are not to live on with it
+        self._state = np.errstate(call=self._found, **settings) if settings else np.errstate()
         self._state.__enter__()
+        return self
 
     def __exit__(self, *error: object) -> None:
         self._state.__exit__(None, None, None)
 
-    def _warn(self, what: str, _: int) -> None:
-        warn(f"{what} encountered in {self._call.removeprefix('numpy.')}")
+    def _found(self, what: str, _: int) -> None:
+        text = f"{what} encountered in {self._call.removeprefix('numpy.')}"
+        if _KINDS[what] in self._raised:
+            self.first = self.first or text
+        else:
+            warn(text)
 
 
-def warn(text: str) -> None:
+def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
     """Warn with the line of the program, as NumPy does where a result has no meaning."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
@@ -53,7 +71,7 @@ def warn(text: str) -> None:
     names = frame.f_globals
     warnings.warn_explicit(
         text,
-        RuntimeWarning,
+        category,
         frame.f_code.co_filename,
         frame.f_lineno,
         names.get("__name__", ""),
