@@ -8,10 +8,10 @@ scripts/setup.sh tidy || true # clang-tidy fails below
 rm -f "$logs/clang-tidy.log" "$logs/headers-by-every-compiler.log"
 # In `make ci` another process compiles them, in time that tests leave idle.
 compile_headers() {
-    [ -n "${ATOLL_BUILD_HEADERS_BY:-}" ] || {
+    if [ -z "${ATOLL_BUILD_HEADERS_BY:-}" ]; then
         "$python" scripts/headers.py
         return
-    }
+    fi
     while [ ! -e "$logs/headers-ahead.status" ] && kill -0 "$ATOLL_BUILD_HEADERS_BY"; do sleep 1; done
     cat "$logs/headers-ahead.log"
     return "$(cat "$logs/headers-ahead.status")"

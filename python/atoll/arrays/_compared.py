@@ -7,7 +7,7 @@ import hashlib
 import os
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -128,8 +128,7 @@ def compared(
             # All PEs are known to make this call. The function may raise an error on one of them.
             if is_much and _current.n_pes() == atoll.WORLD.n_pes():
                 _dropped.free()
-            several = (*arguments, *keywords.values()) if _current.n_pes() > 1 else None
-            with _numpy_warnings.named(name, several) as numbers:
+            with _numpy_warnings.named(name, lambda: _raise_together(arguments, keywords)) as numbers:
                 found = function()
             if numbers.is_raising:
                 _raise_of_any(name, numbers.first)
@@ -140,6 +139,12 @@ def compared(
             raise
         finally:
             _thread.is_inside = False
+
+
+def _raise_together(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+    """Return whether the PEs of a call raise together at its end: they are several, and no function of the program is in it."""
+    every = (*arguments, *keywords.values())
+    return _current.n_pes() > 1 and not any(callable(x) and not isinstance(x, type) for x in every)
 
 
 def _raise_of_any(name: str, problem: str) -> None:

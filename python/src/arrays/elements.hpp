@@ -20,8 +20,7 @@ inline MessageElements message_elements_of(PyArrayObject* array) {
 }
 
 inline std::uint64_t elements_of(PyArray_Descr* descr) {
-    const MessageElements elements = message_elements_of(descr);
-    return core::elements_of(elements.kind, elements.bytes);
+    return core::elements_of(message_elements_of(descr));
 }
 inline std::uint64_t elements_of(PyArrayObject* array) { return elements_of(PyArray_DESCR(array)); }
 

@@ -143,7 +143,7 @@ void Transfer::check_received() const {
     const auto described = [&](std::uint64_t bytes, const MessageElements& elements) {
         std::string text = std::to_string(bytes) + " bytes";
         if (!differ) return text;
-        return text + " of " + core::elements_text(core::elements_of(elements.kind, elements.bytes));
+        return text + " of " + core::elements_text(core::elements_of(elements));
     };
     throw Error(message_bytes_ == bytes_ ? ErrorCode::dtype_mismatch : ErrorCode::shape_mismatch,
                 "The message from PE " + std::to_string(pe_) + " has " +

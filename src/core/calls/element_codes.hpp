@@ -16,6 +16,10 @@ constexpr std::uint64_t elements_of(char kind, std::uint32_t bytes) {
     return std::uint64_t{static_cast<unsigned char>(kind)} << 32 | bytes;
 }
 
+constexpr std::uint64_t elements_of(const MessageElements& elements) {
+    return elements_of(elements.kind, elements.bytes);
+}
+
 constexpr bool is_time(char kind) { return kind == 'm' || kind == 'M'; }
 
 /// The unit of a time, of kind 'm' or 'M': NumPy's number of it, and how many of them are one.

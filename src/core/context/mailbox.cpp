@@ -296,7 +296,7 @@ void Mailbox::State::check_fits(const Word* words, const Target& dst) const {
     if (!compares || bytes == 0 || core::are_same(sent, dst.elements)) [[likely]]
         return;
     const auto text = [](const MessageElements& elements) {
-        return core::elements_text(core::elements_of(elements.kind, elements.bytes));
+        return core::elements_text(core::elements_of(elements));
     };
     throw Error(ErrorCode::dtype_mismatch,
                 "The message has elements of " + text(sent) + ", the buffer elements of " +

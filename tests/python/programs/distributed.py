@@ -48,6 +48,18 @@ def equal(found: Any, wanted: Any) -> None:
     assert np.asarray(found).dtype == np.asarray(wanted).dtype, (found, wanted)
 
 
+def plain(found: Any) -> Any:
+    """Return an array of NumPy's with the elements."""
+    return found.to_numpy() if isinstance(found, DistArray) else np.asarray(found)
+
+
+def close(found: Any, wanted: Any, **allowed: float) -> None:
+    """Check an array's shape and dtype, and its elements within tolerances of numpy.testing.assert_allclose."""
+    found, wanted = plain(found), np.asarray(wanted)
+    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+    np.testing.assert_allclose(found, wanted, **allowed)
+
+
 def refused(cases: list[tuple[Callable[[], Any], str]]) -> None:
     """Check that every function raises an error with a text."""
     for function, expected in cases:

@@ -6,14 +6,11 @@ import random
 import sys
 from typing import Any
 
+import distributed
 import numpy as np
 from atoll import arrays
 from atoll.arrays import DistArray
-from distributed import check, main, refused
-
-
-def plain(found: Any) -> Any:
-    return found.to_numpy() if isinstance(found, DistArray) else found
+from distributed import check, main, plain, refused
 
 
 def some_matrix(rng: random.Random) -> tuple[DistArray, Any]:
@@ -27,9 +24,7 @@ def some_matrix(rng: random.Random) -> tuple[DistArray, Any]:
 
 
 def close(found: Any, wanted: Any) -> None:
-    found, wanted = plain(found), np.asarray(wanted)
-    assert (np.shape(found), np.asarray(found).dtype) == (wanted.shape, wanted.dtype)
-    np.testing.assert_allclose(found, wanted, **allowed(wanted.dtype))
+    distributed.close(found, wanted, **allowed(np.asarray(wanted).dtype))
 
 
 def allowed(dtype: Any) -> dict[str, float]:

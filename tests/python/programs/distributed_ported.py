@@ -8,6 +8,7 @@ import unittest.mock
 import warnings
 from typing import Any
 
+import distributed
 import numpy as np
 from atoll import arrays
 from atoll.arrays import DistArray
@@ -19,9 +20,7 @@ def same(found: Any, wanted: Any) -> None:
 
 
 def close(found: Any, wanted: Any) -> None:
-    found = found.to_numpy() if isinstance(found, DistArray) else np.asarray(found)
-    assert (found.shape, found.dtype) == (np.shape(wanted), np.asarray(wanted).dtype)
-    np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-12)
+    distributed.close(found, wanted, rtol=1e-11, atol=1e-12)
 
 
 def some_matrix(rng: random.Random, dtype: str = "f8", axes: int = 2) -> tuple[DistArray, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import atoll
+import distributed
 import more_properties  # its operations are in the table of `properties`
 import numpy as np
 from atoll import arrays
@@ -47,7 +48,7 @@ def distributions(draw: Draw, shape: tuple[int, ...]) -> dict[str, Any]:
 def plain(found: Any) -> Any:
     if isinstance(found, (tuple, list)):
         return [plain(each) for each in found]
-    return found.to_numpy() if isinstance(found, arrays.DistArray) else np.asarray(found)
+    return distributed.plain(found)
 
 
 def require_equal(found: Any, wanted: Any) -> None:

@@ -10,22 +10,17 @@ from collections.abc import Callable
 from typing import Any
 
 import atoll
+import distributed
 import numpy as np
 from atoll import arrays
 from atoll.arrays import DistArray
 from atoll.arrays._functions import _solving
-from distributed import check, main, refused
-
-
-def plain(found: Any) -> Any:
-    return found.to_numpy() if isinstance(found, DistArray) else np.asarray(found)
+from distributed import check, main, plain, refused
 
 
 def close(found: Any, wanted: Any) -> None:
-    found, wanted = plain(found), np.asarray(wanted)
-    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
-    loose = wanted.dtype.char in "fF"
-    np.testing.assert_allclose(found, wanted, rtol=1e-2 if loose else 1e-8, atol=1e-2 if loose else 1e-8)
+    bound = 1e-2 if np.asarray(wanted).dtype.char in "fF" else 1e-8
+    distributed.close(found, wanted, rtol=bound, atol=bound)
 
 
 def some_matrix(rng: random.Random) -> tuple[DistArray, Any]:

@@ -134,8 +134,7 @@ def cross(a: Any, b: Any, axis: int = -1) -> DistArray:
             f"cross: shapes {x.shape} and {y.shape}; expected equal ones with 3 along axis {axis}."
         )
     number = x._layout.axis_number(axis)
-    if x._layout.axes[number].parts > 1:
-        x = x.redistribute(tuple("whole" if i == number else "block" for i in range(x.ndim)))
+    x = _moves.whole_along(x, number)
     y = y if y._layout.same_distribution(x._layout) else y.redistribute(like=x)
     with together("numpy.cross"):
         part = np.cross(x.local, y.local, axis=number)

@@ -276,8 +276,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: DistArray, *arg
         with together("numpy.apply_along_axis"):
             found = np.apply_along_axis(func1d, 0, arr.to_numpy(), *args, **kwargs)
         return _matrices.distributed([found])[0] if found.ndim else found[()]
-    if arr._layout.axes[number].parts > 1:
-        arr = arr.redistribute(tuple("whole" if i == number else "block" for i in range(arr.ndim)))
+    arr = _moves.whole_along(arr, number)
     part: Any = None
     with together("numpy.apply_along_axis"):
         if all(n for axis, n in enumerate(arr.local.shape) if axis != number):

@@ -64,6 +64,13 @@ def lapack_dtype(dtype: Any) -> Any:
     return np.dtype(np.float64) if dtype.kind in "biu" else dtype
 
 
+def distributed_as(found: DistArray, its: Layout) -> DistArray:
+    """Return an array, or its elements in another layout. Collective."""
+    if its.same_distribution(found._layout):
+        return found
+    return type(found)._moved(found._layout, found.local, its)
+
+
 def _in_rows(call: str, a: Any) -> DistArray:
     """Return a matrix whose rows are whole, with elements that LAPACK takes. Collective."""
     require_matrix(call, a)
@@ -278,7 +285,7 @@ def eigh(a: DistArray, UPLO: str = "L") -> EighResult:
 
     values, vectors = _eigen("numpy.linalg.eigh", a, UPLO, has_vectors=True)
     made = from_array(vectors, root=0)
-    return EighResult(values, type(a)._moved(made._layout, made.local, a._layout.without_halo()))
+    return EighResult(values, distributed_as(made, a._layout.without_halo()))
 
 
 @collective()

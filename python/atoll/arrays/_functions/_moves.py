@@ -230,6 +230,13 @@ def concatenate(given: Sequence[DistArray], axis: int | None = 0) -> DistArray:
     return made
 
 
+def whole_along(a: DistArray, number: int) -> DistArray:
+    """Return the array, redistributed in blocks of the other axes if the axis has several parts. Collective."""
+    if a._layout.axes[number].parts == 1:
+        return a
+    return a.redistribute(tuple("whole" if i == number else "block" for i in range(a.ndim)))
+
+
 @collective(name="a[mask]", on_gpus=True)
 def select(a: DistArray, mask: DistArray) -> DistArray:
     """Return the elements where a mask is True, in C order, as blocks of one axis. Collective; `a[mask]`.

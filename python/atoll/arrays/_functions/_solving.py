@@ -181,10 +181,7 @@ def solve(a: Any, b: Any) -> DistArray:
     right = columns.astype(dtype).redistribute(("whole", "block"))
     _solved(call, _in_panels(call, matrix, dtype), right)
     found = right if given.ndim == 2 else _moves.reshape(right, (-1,))
-    its = given._layout.without_halo()
-    return (
-        found if its.same_distribution(found._layout) else type(found)._moved(found._layout, found.local, its)
-    )
+    return _factors.distributed_as(found, given._layout.without_halo())
 
 
 @collective()
@@ -196,7 +193,7 @@ def inv(a: DistArray) -> DistArray:
     right.local[right.global_indices(1), np.arange(right.local.shape[1])] = 1
     _current.barrier()
     _solved(call, work, right)
-    return type(a)._moved(right._layout, right.local, a._layout.without_halo())
+    return _factors.distributed_as(right, a._layout.without_halo())
 
 
 @collective()
@@ -247,10 +244,9 @@ def cholesky(a: DistArray, *, upper: bool = False) -> DistArray:
     _factors.require_square(call, a)
     work = _in_panels(call, _moves.transpose(a).conj() if upper else a)
     _cholesky_factored(work)
-    its = a._layout.without_halo()
     if upper:
         work = _moves.transpose(work).conj()
-    return type(a)._moved(work._layout, work.local, its)
+    return _factors.distributed_as(work, a._layout.without_halo())
 
 
 @np.errstate(all="ignore")

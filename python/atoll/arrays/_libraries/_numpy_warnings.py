@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,32 +19,34 @@ _NUMPY = str(Path(np.__file__).parent)
 class named:
     """A block whose warnings of NumPy name the program's line of the call.
 
-    By default Python shows each once for a line. What `numpy.errstate` sets to "raise" is noted, so that no PE raises
-    alone. Other settings stay, and so does "raise" if the call has a function of the program, or is no meeting of PEs.
+    By default Python shows each once for a line. What `numpy.errstate` sets to "raise" is noted in a call of which all PEs
+    raise together at its end, so that none raises alone. Other settings stay.
 
     Parameters
     ----------
     call
         The name of the call, for the text.
-    arguments
-        Those of a call of several PEs, which raise together at its end. Else None.
+    raises_together
+        Tells whether it is such a call; asked if a setting is "raise". None: it is none.
     """
 
-    __slots__ = ("_arguments", "_call", "_raised", "_state", "first", "is_raising")
+    __slots__ = ("_call", "_raised", "_raises_together", "_state", "first", "is_raising")
 
-    def __init__(self, call: str, arguments: Sequence[Any] | None = None) -> None:
-        self._call, self._arguments = call, arguments
+    def __init__(self, call: str, raises_together: Callable[[], bool] | None = None) -> None:
+        self._call, self._raises_together = call, raises_together
         self.is_raising, self.first = False, ""
 
     def __enter__(self) -> named:
         states = np.geterr()
         settings: dict[str, Any] = {kind: "call" for kind, how in states.items() if how == "warn"}
         self._raised: list[str] = []
-        if "raise" in states.values() and self._arguments is not None:
-            self.is_raising = not any(callable(x) and not isinstance(x, type) for x in self._arguments)
-            self._raised = [kind for kind, how in states.items() if how == "raise" and self.is_raising]
+        if "raise" in states.values() and self._raises_together is not None and self._raises_together():
+            self.is_raising = True
+            self._raised = [kind for kind, how in states.items() if how == "raise"]
             settings |= dict.fromkeys(self._raised, "call")
-        self._arguments = None  # NumPy's state refers to this object, and arrays are not to live on with it
+        self._raises_together = (
+            None  # NumPy's state refers to this object, and arrays are not to live on with it
+        )
         self._state = np.errstate(call=self._found, **settings) if settings else np.errstate()
         self._state.__enter__()
         return self

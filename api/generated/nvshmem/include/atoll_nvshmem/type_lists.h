@@ -3,34 +3,14 @@
 #define ATOLL_NVSHMEM_TYPE_LISTS_H
 
 #ifdef ATOLL_NVSHMEM_HALVES
-#define NVSHMEMI_REPT_FOR_STANDARD_RMA_TYPES(TEMPLATE) \
-    TEMPLATE(bfloat16, __nv_bfloat16) \
-    TEMPLATE(half, __half) \
-    TEMPLATE(float, float) \
-    TEMPLATE(double, double) \
-    TEMPLATE(char, char) \
-    TEMPLATE(short, short) \
-    TEMPLATE(schar, signed char) \
-    TEMPLATE(int, int) \
-    TEMPLATE(long, long) \
-    TEMPLATE(longlong, long long) \
-    TEMPLATE(uchar, unsigned char) \
-    TEMPLATE(ushort, unsigned short) \
-    TEMPLATE(uint, unsigned int) \
-    TEMPLATE(ulong, unsigned long) \
-    TEMPLATE(ulonglong, unsigned long long) \
-    TEMPLATE(int8, int8_t) \
-    TEMPLATE(int16, int16_t) \
-    TEMPLATE(int32, int32_t) \
-    TEMPLATE(int64, int64_t) \
-    TEMPLATE(uint8, uint8_t) \
-    TEMPLATE(uint16, uint16_t) \
-    TEMPLATE(uint32, uint32_t) \
-    TEMPLATE(uint64, uint64_t) \
-    TEMPLATE(size, size_t) \
-    TEMPLATE(ptrdiff, ptrdiff_t)
+#define ATOLL_NVSHMEM_WITH_HALVES(...) __VA_ARGS__
 #else
+#define ATOLL_NVSHMEM_WITH_HALVES(...)
+#endif
+
 #define NVSHMEMI_REPT_FOR_STANDARD_RMA_TYPES(TEMPLATE) \
+    ATOLL_NVSHMEM_WITH_HALVES(TEMPLATE(bfloat16, __nv_bfloat16)) \
+    ATOLL_NVSHMEM_WITH_HALVES(TEMPLATE(half, __half)) \
     TEMPLATE(float, float) \
     TEMPLATE(double, double) \
     TEMPLATE(char, char) \
@@ -54,7 +34,6 @@
     TEMPLATE(uint64, uint64_t) \
     TEMPLATE(size, size_t) \
     TEMPLATE(ptrdiff, ptrdiff_t)
-#endif
 #define NVSHMEMI_REPT_FOR_BITWISE_REDUCE_TYPES(TEMPLATE, OP) \
     TEMPLATE(uchar, unsigned char, OP) \
     TEMPLATE(ushort, unsigned short, OP) \
@@ -70,7 +49,6 @@
     TEMPLATE(uint32, uint32_t, OP) \
     TEMPLATE(uint64, uint64_t, OP) \
     TEMPLATE(size, size_t, OP)
-#ifdef ATOLL_NVSHMEM_HALVES
 #define NVSHMEMI_REPT_FOR_STANDARD_REDUCE_TYPES(TEMPLATE, OP) \
     NVSHMEMI_REPT_FOR_BITWISE_REDUCE_TYPES(TEMPLATE, OP) \
     TEMPLATE(char, char, OP) \
@@ -79,28 +57,15 @@
     TEMPLATE(int, int, OP) \
     TEMPLATE(long, long, OP) \
     TEMPLATE(longlong, long long, OP) \
-    TEMPLATE(bfloat16, __nv_bfloat16, OP) \
-    TEMPLATE(half, __half, OP) \
+    ATOLL_NVSHMEM_WITH_HALVES(TEMPLATE(bfloat16, __nv_bfloat16, OP)) \
+    ATOLL_NVSHMEM_WITH_HALVES(TEMPLATE(half, __half, OP)) \
     TEMPLATE(float, float, OP) \
     TEMPLATE(double, double, OP)
-#else
-#define NVSHMEMI_REPT_FOR_STANDARD_REDUCE_TYPES(TEMPLATE, OP) \
-    NVSHMEMI_REPT_FOR_BITWISE_REDUCE_TYPES(TEMPLATE, OP) \
-    TEMPLATE(char, char, OP) \
-    TEMPLATE(schar, signed char, OP) \
-    TEMPLATE(short, short, OP) \
-    TEMPLATE(int, int, OP) \
-    TEMPLATE(long, long, OP) \
-    TEMPLATE(longlong, long long, OP) \
-    TEMPLATE(float, float, OP) \
-    TEMPLATE(double, double, OP)
-#endif
 #define NVSHMEMI_REPT_FOR_ARITH_REDUCE_TYPES(TEMPLATE, OP) \
     NVSHMEMI_REPT_FOR_STANDARD_REDUCE_TYPES(TEMPLATE, OP)
-#ifdef ATOLL_NVSHMEM_HALVES
 #define NVSHMEMI_REPT_FOR_STANDARD_RMA_TYPES_WITH_SCOPE(TEMPLATE, SCOPE) \
-    TEMPLATE(SCOPE, bfloat16, __nv_bfloat16) \
-    TEMPLATE(SCOPE, half, __half) \
+    ATOLL_NVSHMEM_WITH_HALVES(TEMPLATE(SCOPE, bfloat16, __nv_bfloat16)) \
+    ATOLL_NVSHMEM_WITH_HALVES(TEMPLATE(SCOPE, half, __half)) \
     TEMPLATE(SCOPE, float, float) \
     TEMPLATE(SCOPE, double, double) \
     TEMPLATE(SCOPE, char, char) \
@@ -124,32 +89,6 @@
     TEMPLATE(SCOPE, uint64, uint64_t) \
     TEMPLATE(SCOPE, size, size_t) \
     TEMPLATE(SCOPE, ptrdiff, ptrdiff_t)
-#else
-#define NVSHMEMI_REPT_FOR_STANDARD_RMA_TYPES_WITH_SCOPE(TEMPLATE, SCOPE) \
-    TEMPLATE(SCOPE, float, float) \
-    TEMPLATE(SCOPE, double, double) \
-    TEMPLATE(SCOPE, char, char) \
-    TEMPLATE(SCOPE, short, short) \
-    TEMPLATE(SCOPE, schar, signed char) \
-    TEMPLATE(SCOPE, int, int) \
-    TEMPLATE(SCOPE, long, long) \
-    TEMPLATE(SCOPE, longlong, long long) \
-    TEMPLATE(SCOPE, uchar, unsigned char) \
-    TEMPLATE(SCOPE, ushort, unsigned short) \
-    TEMPLATE(SCOPE, uint, unsigned int) \
-    TEMPLATE(SCOPE, ulong, unsigned long) \
-    TEMPLATE(SCOPE, ulonglong, unsigned long long) \
-    TEMPLATE(SCOPE, int8, int8_t) \
-    TEMPLATE(SCOPE, int16, int16_t) \
-    TEMPLATE(SCOPE, int32, int32_t) \
-    TEMPLATE(SCOPE, int64, int64_t) \
-    TEMPLATE(SCOPE, uint8, uint8_t) \
-    TEMPLATE(SCOPE, uint16, uint16_t) \
-    TEMPLATE(SCOPE, uint32, uint32_t) \
-    TEMPLATE(SCOPE, uint64, uint64_t) \
-    TEMPLATE(SCOPE, size, size_t) \
-    TEMPLATE(SCOPE, ptrdiff, ptrdiff_t)
-#endif
 #define NVSHMEMI_REPT_FOR_BITWISE_REDUCE_TYPES_WITH_SCOPE(TEMPLATE, SCOPE, OP) \
     TEMPLATE(SCOPE, uchar, unsigned char, OP) \
     TEMPLATE(SCOPE, ushort, unsigned short, OP) \
@@ -165,7 +104,6 @@
     TEMPLATE(SCOPE, uint32, uint32_t, OP) \
     TEMPLATE(SCOPE, uint64, uint64_t, OP) \
     TEMPLATE(SCOPE, size, size_t, OP)
-#ifdef ATOLL_NVSHMEM_HALVES
 #define NVSHMEMI_REPT_FOR_STANDARD_REDUCE_TYPES_WITH_SCOPE(TEMPLATE, SCOPE, OP) \
     NVSHMEMI_REPT_FOR_BITWISE_REDUCE_TYPES_WITH_SCOPE(TEMPLATE, SCOPE, OP) \
     TEMPLATE(SCOPE, char, char, OP) \
@@ -174,28 +112,15 @@
     TEMPLATE(SCOPE, int, int, OP) \
     TEMPLATE(SCOPE, long, long, OP) \
     TEMPLATE(SCOPE, longlong, long long, OP) \
-    TEMPLATE(SCOPE, bfloat16, __nv_bfloat16, OP) \
-    TEMPLATE(SCOPE, half, __half, OP) \
+    ATOLL_NVSHMEM_WITH_HALVES(TEMPLATE(SCOPE, bfloat16, __nv_bfloat16, OP)) \
+    ATOLL_NVSHMEM_WITH_HALVES(TEMPLATE(SCOPE, half, __half, OP)) \
     TEMPLATE(SCOPE, float, float, OP) \
     TEMPLATE(SCOPE, double, double, OP)
-#else
-#define NVSHMEMI_REPT_FOR_STANDARD_REDUCE_TYPES_WITH_SCOPE(TEMPLATE, SCOPE, OP) \
-    NVSHMEMI_REPT_FOR_BITWISE_REDUCE_TYPES_WITH_SCOPE(TEMPLATE, SCOPE, OP) \
-    TEMPLATE(SCOPE, char, char, OP) \
-    TEMPLATE(SCOPE, schar, signed char, OP) \
-    TEMPLATE(SCOPE, short, short, OP) \
-    TEMPLATE(SCOPE, int, int, OP) \
-    TEMPLATE(SCOPE, long, long, OP) \
-    TEMPLATE(SCOPE, longlong, long long, OP) \
-    TEMPLATE(SCOPE, float, float, OP) \
-    TEMPLATE(SCOPE, double, double, OP)
-#endif
 #define NVSHMEMI_REPT_FOR_ARITH_REDUCE_TYPES_WITH_SCOPE(TEMPLATE, SCOPE, OP) \
     NVSHMEMI_REPT_FOR_STANDARD_REDUCE_TYPES_WITH_SCOPE(TEMPLATE, SCOPE, OP)
-#ifdef ATOLL_NVSHMEM_HALVES
 #define NVSHMEMI_REPT_FOR_STANDARD_RMA_TYPES_WITH_SCOPE2(TEMPLATE, SCOPE, SUFFIX, PREFIX) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, bfloat16, __nv_bfloat16) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, half, __half) \
+    ATOLL_NVSHMEM_WITH_HALVES(TEMPLATE(SCOPE, SUFFIX, PREFIX, bfloat16, __nv_bfloat16)) \
+    ATOLL_NVSHMEM_WITH_HALVES(TEMPLATE(SCOPE, SUFFIX, PREFIX, half, __half)) \
     TEMPLATE(SCOPE, SUFFIX, PREFIX, float, float) \
     TEMPLATE(SCOPE, SUFFIX, PREFIX, double, double) \
     TEMPLATE(SCOPE, SUFFIX, PREFIX, char, char) \
@@ -219,32 +144,6 @@
     TEMPLATE(SCOPE, SUFFIX, PREFIX, uint64, uint64_t) \
     TEMPLATE(SCOPE, SUFFIX, PREFIX, size, size_t) \
     TEMPLATE(SCOPE, SUFFIX, PREFIX, ptrdiff, ptrdiff_t)
-#else
-#define NVSHMEMI_REPT_FOR_STANDARD_RMA_TYPES_WITH_SCOPE2(TEMPLATE, SCOPE, SUFFIX, PREFIX) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, float, float) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, double, double) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, char, char) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, short, short) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, schar, signed char) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, int, int) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, long, long) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, longlong, long long) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, uchar, unsigned char) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, ushort, unsigned short) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, uint, unsigned int) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, ulong, unsigned long) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, ulonglong, unsigned long long) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, int8, int8_t) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, int16, int16_t) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, int32, int32_t) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, int64, int64_t) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, uint8, uint8_t) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, uint16, uint16_t) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, uint32, uint32_t) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, uint64, uint64_t) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, size, size_t) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, ptrdiff, ptrdiff_t)
-#endif
 #define NVSHMEMI_REPT_FOR_BITWISE_REDUCE_TYPES_WITH_SCOPE2(TEMPLATE, SCOPE, SUFFIX, PREFIX, OP) \
     TEMPLATE(SCOPE, SUFFIX, PREFIX, uchar, unsigned char, OP) \
     TEMPLATE(SCOPE, SUFFIX, PREFIX, ushort, unsigned short, OP) \
@@ -260,7 +159,6 @@
     TEMPLATE(SCOPE, SUFFIX, PREFIX, uint32, uint32_t, OP) \
     TEMPLATE(SCOPE, SUFFIX, PREFIX, uint64, uint64_t, OP) \
     TEMPLATE(SCOPE, SUFFIX, PREFIX, size, size_t, OP)
-#ifdef ATOLL_NVSHMEM_HALVES
 #define NVSHMEMI_REPT_FOR_STANDARD_REDUCE_TYPES_WITH_SCOPE2(TEMPLATE, SCOPE, SUFFIX, PREFIX, OP) \
     NVSHMEMI_REPT_FOR_BITWISE_REDUCE_TYPES_WITH_SCOPE2(TEMPLATE, SCOPE, SUFFIX, PREFIX, OP) \
     TEMPLATE(SCOPE, SUFFIX, PREFIX, char, char, OP) \
@@ -269,22 +167,10 @@
     TEMPLATE(SCOPE, SUFFIX, PREFIX, int, int, OP) \
     TEMPLATE(SCOPE, SUFFIX, PREFIX, long, long, OP) \
     TEMPLATE(SCOPE, SUFFIX, PREFIX, longlong, long long, OP) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, bfloat16, __nv_bfloat16, OP) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, half, __half, OP) \
+    ATOLL_NVSHMEM_WITH_HALVES(TEMPLATE(SCOPE, SUFFIX, PREFIX, bfloat16, __nv_bfloat16, OP)) \
+    ATOLL_NVSHMEM_WITH_HALVES(TEMPLATE(SCOPE, SUFFIX, PREFIX, half, __half, OP)) \
     TEMPLATE(SCOPE, SUFFIX, PREFIX, float, float, OP) \
     TEMPLATE(SCOPE, SUFFIX, PREFIX, double, double, OP)
-#else
-#define NVSHMEMI_REPT_FOR_STANDARD_REDUCE_TYPES_WITH_SCOPE2(TEMPLATE, SCOPE, SUFFIX, PREFIX, OP) \
-    NVSHMEMI_REPT_FOR_BITWISE_REDUCE_TYPES_WITH_SCOPE2(TEMPLATE, SCOPE, SUFFIX, PREFIX, OP) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, char, char, OP) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, schar, signed char, OP) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, short, short, OP) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, int, int, OP) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, long, long, OP) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, longlong, long long, OP) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, float, float, OP) \
-    TEMPLATE(SCOPE, SUFFIX, PREFIX, double, double, OP)
-#endif
 #define NVSHMEMI_REPT_FOR_ARITH_REDUCE_TYPES_WITH_SCOPE2(TEMPLATE, SCOPE, SUFFIX, PREFIX, OP) \
     NVSHMEMI_REPT_FOR_STANDARD_REDUCE_TYPES_WITH_SCOPE2(TEMPLATE, SCOPE, SUFFIX, PREFIX, OP)
 #define NVSHMEMI_REPT_FOR_WAIT_TYPES(TEMPLATE) \
