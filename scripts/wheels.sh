@@ -72,7 +72,7 @@ make_wheel() {
     "$python" -m pip wheel --no-build-isolation --no-deps -Cbuild-dir="$work/tree-$machine" \
         -Ccmake.define.CMAKE_TOOLCHAIN_FILE="$PWD/cmake/sysroot.cmake" -Ccmake.define.ATOLL_MACHINE="$machine" \
         -Ccmake.define.ATOLL_SYSROOT="$root" -Ccmake.define.ATOLL_PYTHON_HEADERS="$root/usr/include/${headers#*/}" \
-        -Ccmake.define.ATOLL_TORCH_MODULES="$prebuilt" -Cwheel.tags="$tag-${platform}_$machine" -w dist .
+        -Ccmake.define.ATOLL_TORCH_MODULES="$prebuilt" -Ccmake.define.ATOLL_NVSHMEM_BITCODE=ON -Cwheel.tags="$tag-${platform}_$machine" -w dist .
 }
 
 # auditwheel computes the oldest systems itself; they must be those of the tag, or older. It knows no libraries but the

@@ -53,6 +53,22 @@ static void teams(int me, int n) {
     REQUIRE(nvshmem_team_my_pe(all) == -1);
 }
 
+/* The numbers that programs without this header write out, and what they mean to the host's functions. */
+static void numbers(void) {
+    static const int expected[][3] = {{1, 0, 0}, {0, 1, 1}, {0, 1, 0}, {1, 0, 1}, {0, 0, 1}, {1, 1, 0}};
+    REQUIRE(NVSHMEM_CMP_EQ == 0 && NVSHMEM_CMP_NE == 1 && NVSHMEM_CMP_GT == 2 && NVSHMEM_CMP_LE == 3);
+    REQUIRE(NVSHMEM_CMP_LT == 4 && NVSHMEM_CMP_GE == 5 && NVSHMEM_SIGNAL_SET == 9 && NVSHMEM_SIGNAL_ADD == 10);
+    int* word = nvshmem_calloc(1, sizeof *word);
+    nvshmem_int_p(word, 7, nvshmem_my_pe());
+    nvshmem_quiet();
+    for (int cmp = NVSHMEM_CMP_EQ; cmp <= NVSHMEM_CMP_GE; ++cmp) {
+        REQUIRE(nvshmem_int_test(word, cmp, 7) == expected[cmp][0]);
+        REQUIRE(nvshmem_int_test(word, cmp, 6) == expected[cmp][1]);
+        REQUIRE(nvshmem_int_test(word, cmp, 8) == expected[cmp][2]);
+    }
+    nvshmem_free(word);
+}
+
 static void memory(int me, int n) {
     int right = (me + 1) % n, left = (me + n - 1) % n;
     char* a = nvshmem_malloc(100);
@@ -162,6 +178,7 @@ int main(void) {
             provided == NVSHMEM_THREAD_MULTIPLE);
     REQUIRE(nvshmemx_init_status() == NVSHMEM_STATUS_IS_INITIALIZED);
     teams(nvshmem_my_pe(), nvshmem_n_pes());
+    numbers();
     memory(nvshmem_my_pe(), nvshmem_n_pes());
     queries();
     leave_with_region();
