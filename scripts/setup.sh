@@ -18,8 +18,8 @@
 source "$(dirname "$0")/lib.sh"
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 python3-venv python3-dev)
-# libucx-dev brings UCX, which jobs of several hosts load, and the headers with which a test compares our declarations.
-# clang compiles the bitcode of NVSHMEM's functions for kernels, which a build without it lacks.
+# libucx-dev brings UCX, which jobs of several hosts load. A test compares our declarations with its headers.
+# Without clang there is no bitcode of NVSHMEM's functions for kernels.
 test_packages=(clang libucx-dev libgtest-dev googletest pkg-config git gdb tmux groff-base)
 sanitizer_packages=("clang-$sanitizer" "libclang-rt-$sanitizer-dev")
 compiler_packages=(g++-{11..16} clang-{13..22})

@@ -86,6 +86,7 @@ mlir() {
 cute() {
     conformance cute 150 2
     on 2 150 "CuTe DSL by NVSHMEM4Py's names" $programs/nvshmem_cute.py
+    on 2 90 "CuTe DSL by NVSHMEM's bitcode" $programs/cute_bitcode.py
 }
 
 # Runs the examples; those in CuTe DSL only if it is installed.

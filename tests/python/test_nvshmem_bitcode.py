@@ -110,7 +110,7 @@ def test_kernels_in_triton_compile_and_do_what_the_headers_do(bitcode: Path, tmp
         )
     )
     folders = [f"-I{folder}" for folder in FOLDERS]
-    # As the bitcode, which has no instruction of sm_90.
+    # The bitcode has no instruction of sm_90 either.
     subprocess.run(
         [NVCC, "-arch=sm_80", "-std=c++17", "-ptx", *folders, "-o", ptx, source], check=True, timeout=HANG_GUARD
     )

@@ -10,7 +10,7 @@
 // NVRTC is the compiler without headers of a host, as here.
 #define __CUDACC__ 1
 #define __CUDACC_RTC__ 1
-#define __CUDACC_VER_MAJOR__ 0  // of no CUDA: instructions of newer ones are not used
+#define __CUDACC_VER_MAJOR__ 0  // no version of CUDA, so that newer instructions are not used
 #define __CUDACC_VER_MINOR__ 0
 
 #include <stddef.h>

@@ -1,8 +1,9 @@
 """Kernels in Triton that call NVSHMEM's functions by its bitcode (`extern_libs`), as users of NVSHMEM write them.
 
-    atoll run -n 2 nvshmem_triton.py      on GPUs, with PyTorch; 2 PEs or more
-    nvshmem_triton.py compile FILE TO     for other GPUs with the bitcode in FILE; writes PTX of the kernels of one call to
-                                          the folder TO; needs no GPU
+    nvshmem_triton.py [compile FILE TO]
+
+Without a word they run on the GPUs of a job of 2 PEs or more, which needs PyTorch. With `compile` they are compiled with the
+bitcode in FILE, which needs no GPU. PTX of kernels of one call is written to the folder TO.
 """
 
 from __future__ import annotations
