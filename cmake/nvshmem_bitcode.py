@@ -28,13 +28,17 @@ DROPPED = (
     re.compile(r"^@llvm\.(?:compiler\.)?used = .*\n", re.MULTILINE),
     re.compile(r", !tbaa !\d+"),
     re.compile(r"^\$\S+ = comdat any\n", re.MULTILINE),
-    re.compile(r" comdat(?: align \d+)?(?= \{$)", re.MULTILINE),  # libNVVM refuses the alignment of C++'s methods
+    re.compile(
+        r" comdat(?: align \d+)?(?= \{$)", re.MULTILINE
+    ),  # libNVVM refuses the alignment of C++'s methods
 )
 ATTRIBUTES = re.compile(r"^attributes #\d+ = \{[^}\n]*\}", re.MULTILINE)
 # The GPU and the habits of one compilation.
 OF_A_TARGET = re.compile(r' "[\w-]+"(?:="[^"]*")?')
 # The library fills the teams' state before kernels run, so that they need not load it again after a store.
-STATE = re.compile(r"^(@nvshmemi_device_state_d = .*addrspace\(4\) externally_initialized) global", re.MULTILINE)
+STATE = re.compile(
+    r"^(@nvshmemi_device_state_d = .*addrspace\(4\) externally_initialized) global", re.MULTILINE
+)
 
 
 def neutral(text: str) -> str:

@@ -17,7 +17,8 @@ shmem_team_t handle(nvshmem_team_t team) noexcept;
 /// The same for the call of that name, which ends the job before nvshmem_init.
 shmem_team_t handle(const char* name, nvshmem_team_t team);
 
-/// OpenSHMEM's number of a comparison or an operation on a signal; a number that NVSHMEM does not have, as it is.
+/// OpenSHMEM's number of a comparison or an operation on a signal; a number that NVSHMEM does not have, as it
+/// is.
 constexpr int comparison_number(int cmp) noexcept {
     return cmp == NVSHMEM_CMP_GE ? SHMEM_CMP_GE : cmp == NVSHMEM_CMP_LE ? SHMEM_CMP_LE : cmp;
 }

@@ -39,7 +39,9 @@ def bitcode() -> Path:
 
 @pytest.fixture(scope="module")
 def module(bitcode: Path) -> Any:
-    binding = pytest.importorskip("llvmlite.binding", reason="llvmlite, which reads bitcode, comes with Numba")
+    binding = pytest.importorskip(
+        "llvmlite.binding", reason="llvmlite, which reads bitcode, comes with Numba"
+    )
     return binding.parse_bitcode(bitcode.read_bytes())
 
 
@@ -112,7 +114,9 @@ def test_kernels_in_triton_compile_and_do_what_the_headers_do(bitcode: Path, tmp
     folders = [f"-I{folder}" for folder in FOLDERS]
     # The bitcode has no instruction of sm_90 either.
     subprocess.run(
-        [NVCC, "-arch=sm_80", "-std=c++17", "-ptx", *folders, "-o", ptx, source], check=True, timeout=HANG_GUARD
+        [NVCC, "-arch=sm_80", "-std=c++17", "-ptx", *folders, "-o", ptx, source],
+        check=True,
+        timeout=HANG_GUARD,
     )
     for name in CALLS:
         in_triton = at_system_scope((tmp_path / f"{name}.ptx").read_text(), name)

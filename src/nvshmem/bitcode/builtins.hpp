@@ -55,9 +55,6 @@ __device__ inline unsigned atomicCAS_system(unsigned* word, unsigned expected, u
 }
 __device__ inline unsigned long long atomicAdd(unsigned long long* word, unsigned long long value) {
     unsigned long long before;
-    asm volatile("atom.relaxed.gpu.add.u64 %0, [%1], %2;"
-                 : "=l"(before)
-                 : "l"(word), "l"(value)
-                 : "memory");
+    asm volatile("atom.relaxed.gpu.add.u64 %0, [%1], %2;" : "=l"(before) : "l"(word), "l"(value) : "memory");
     return before;
 }

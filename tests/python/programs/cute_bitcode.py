@@ -59,14 +59,16 @@ def launch(dst: cute.Tensor, src: cute.Tensor, signal: cute.Tensor, size: Int32)
 def compiled() -> Any:
     from cutlass.cute.runtime import make_fake_compact_tensor
 
-    tensors = [make_fake_compact_tensor(kind, (n,)) for kind, n in ((Int32, COUNT), (Int32, COUNT), (Int64, 1))]
+    tensors = [
+        make_fake_compact_tensor(kind, (n,)) for kind, n in ((Int32, COUNT), (Int32, COUNT), (Int64, 1))
+    ]
     return cute.compile(launch, *tensors, Int32(4 * COUNT))
 
 
 def run() -> None:
     import cupy
-    from nvshmem.core.interop.cute import cute_compile_helper
     from cutlass.cute.runtime import from_dlpack
+    from nvshmem.core.interop.cute import cute_compile_helper
 
     nvshmem.core.init(initializer_method="mpi")
     me, n = nvshmem.core.my_pe(), nvshmem.core.n_pes()
@@ -88,6 +90,9 @@ def run() -> None:
 
 if PTX:
     text = compiled().__ptx__
-    print(".visible .const .align 8 .b8 nvshmemi_device_state_d[4160]" in text, "call.uni nvshmemx_putmem_signal_block" in text)
+    print(
+        ".visible .const .align 8 .b8 nvshmemi_device_state_d[4160]" in text,
+        "call.uni nvshmemx_putmem_signal_block" in text,
+    )
 else:
     run()

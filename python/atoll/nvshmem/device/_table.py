@@ -7,7 +7,6 @@ that this constant stays right after finalize() and another init().
 from __future__ import annotations
 
 import ctypes
-from typing import Any
 
 import numpy as np
 

@@ -1,5 +1,5 @@
-/* In place of CUDA's header of this name while bitcode is compiled: the type, its bits and its conversions. GPUs before
- * sm_80 have no instruction that rounds to bfloat16. */
+/* In place of CUDA's header of this name while bitcode is compiled: the type, its bits and its conversions.
+ * GPUs before sm_80 have no instruction that rounds to bfloat16. */
 #pragma once
 
 struct __nv_bfloat16 {

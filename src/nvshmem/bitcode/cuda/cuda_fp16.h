@@ -1,4 +1,5 @@
-/* In place of CUDA's header of this name while bitcode is compiled: the type, its bits and its conversions. */
+/* In place of CUDA's header of this name while bitcode is compiled: the type, its bits and its conversions.
+ */
 #pragma once
 
 struct __half {
