@@ -56,7 +56,7 @@ bench: setup ## Atoll against its peers (Open MPI, shmem4py) in one run: a table
 soak: setup setup-test ## what runs long on purpose (ATOLL_TEST_SOAK_SECONDS, 600 by default)
 	@scripts/soak.sh
 
-wheel: setup ## a wheel in dist/, with kernels for all GPUs, tried in an environment of its own
+wheel: setup setup-test ## a wheel in dist/, with kernels for all GPUs, tried in an environment of its own
 	@scripts/wheel.sh
 
 packages: setup setup-packages ## the files of a release in dist/, and the recipes of packaging/ (35 minutes; not in ci)

@@ -22,6 +22,8 @@ HALVES = ("bfloat16", "half")
 
 # Form of a name: the scope of a kernel's, as C++ spells it, with the name's suffix; "" for the host's forms.
 SCOPES = {"Thread": "", "Warp": "_warp", "Block": "_block"}
+# Arguments whose numbers OpenSHMEM has in another order, and the functions of src/nvshmem/front.hpp that translate them.
+NUMBERS = {("int", "cmp"): "comparison_number", ("int", "sig_op"): "signal_number"}
 # Functions that nvshmem_host.h defines itself.
 INLINE = (
     "nvshmemx_ask_smem", "nvshmemx_status_string", "nvshmemx_init_attr", "nvshmemx_collective_launch", "nvshmemx_collective_launch_attr",
@@ -230,9 +232,8 @@ def kernel_body(table: Table, f: Function, shared: bool) -> str:
     returns = "" if f.result == "void" else "return "
     if f.qp:
         returns = f"atl::nvshmem_kernel::require_queue_pair(qp_handle); {returns}"
-    # Each call of a wide scope has registers of its own, so that kernels of 1024 threads can be launched.
-    device = "__device__ __noinline__ inline" if f.scope in ("Warp", "Block") else "__device__ inline"
-    kind = "ATOLL_NVSHMEM_BOTH inline" if shared else device
+    device = "ATOLL_NVSHMEM_BY_MANY" if f.scope in ("Warp", "Block") else "ATOLL_NVSHMEM_BY_THREAD"
+    kind = "ATOLL_NVSHMEM_SHARED" if shared else device
     return f"{kind} {table.declaration(f, table.c)} {{ {returns}{call}; }}\n"
 
 
@@ -252,6 +253,8 @@ def passed(kind: str, name: str, f: Function) -> str:
     """An argument as the body takes it."""
     if kind == "nvshmem_team_t" and not f.hand and not f.scope:
         return f'atl::nvshmem::handle("{f.name}", {name})'
+    if (kind, name) in NUMBERS and not f.scope:
+        return f"atl::nvshmem::{NUMBERS[kind, name]}({name})"
     if f.bits is not None and "void" in kind:
         if f.scope:
             return f"static_cast<{'const ' if 'const' in kind else ''}atl::nvshmem_kernel::Unit<{f.bits}>*>({name})"

@@ -8,7 +8,7 @@ include(CMakePackageConfigHelpers)
 
 # The contents of a wheel, and all that `make` without a target needs.
 add_custom_target(atoll_package)
-foreach(_target atoll atoll_cuda atoll_shmem atoll_nvshmem atoll_nvshmem_numbered atoll_nvshmem_device atoll_cli atoll_bench_core _atoll)
+foreach(_target atoll atoll_cuda atoll_shmem atoll_nvshmem atoll_nvshmem_numbered atoll_nvshmem_device atoll_nvshmem_bitcode atoll_cli atoll_bench_core _atoll)
     if(TARGET ${_target})
         add_dependencies(atoll_package ${_target})
     endif()
@@ -37,6 +37,9 @@ function(_atoll_install component root)
     install(TARGETS atoll_nvshmem_numbered LIBRARY DESTINATION "${root}nvshmem/lib" ${_where})
     install(FILES "$<TARGET_FILE:atoll_nvshmem_device>" "${PROJECT_SOURCE_DIR}/cmake/nvshmem/libnvshmem.so"
             DESTINATION "${root}nvshmem/lib" ${_where})
+    if(TARGET atoll_nvshmem_bitcode)
+        install(FILES "${ATOLL_BITCODE}" DESTINATION "${root}nvshmem/lib" ${_where})
+    endif()
     install(FILES "${PROJECT_SOURCE_DIR}/cmake/nvshmem/NVSHMEMConfig.cmake" "${_generated}/NVSHMEMConfigVersion.cmake"
             DESTINATION "${root}nvshmem/lib/cmake/nvshmem" ${_where})
     install(PROGRAMS "${PROJECT_SOURCE_DIR}/cmake/nvshmem/nvshmrun" DESTINATION "${root}nvshmem/bin" ${_where})

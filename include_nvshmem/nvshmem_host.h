@@ -18,6 +18,13 @@
 #define ATOLL_NVSHMEM_BOTH
 #endif
 
+/* Before a function that this header defines; bitcode exports it. */
+#if defined(ATOLL_NVSHMEM_BITCODE)
+#define ATOLL_NVSHMEM_HERE extern "C" __device__
+#else
+#define ATOLL_NVSHMEM_HERE ATOLL_NVSHMEM_BOTH static inline
+#endif
+
 #define nvshmem_sync nvshmem_team_sync
 
 #if !defined(__CUDACC_RTC__)
@@ -27,7 +34,7 @@
 /* The bytes of a block's shared memory for NVSHMEM's copies, of which the first
  * NVSHMEMI_SMEM_DATA_REGION_OFFSET are NVSHMEM's own. Atoll uses none: programs keep payload in the others.
  */
-ATOLL_NVSHMEM_BOTH static inline int nvshmemx_ask_smem(nvshmemx_smem_amount_t flag) {
+ATOLL_NVSHMEM_HERE int nvshmemx_ask_smem(nvshmemx_smem_amount_t flag) {
     return flag == NVSHMEMX_SMEM_BARRIERS_ONLY ? NVSHMEMI_SMEM_DATA_REGION_OFFSET
            : flag == NVSHMEMX_SMEM_MINIMUM     ? 32 << 10
                                                : 64 << 10;

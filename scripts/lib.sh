@@ -16,7 +16,7 @@ unset PYTHONDONTWRITEBYTECODE
 # Suites that run at once: much of a test is a wait for processes that start and end.
 workers=${ATOLL_BUILD_TEST_WORKERS:-$((jobs < 8 ? jobs + 1 : 8))}
 # Tests that compile kernels in Numba or Triton, which scripts/kernels.sh runs.
-kernel_tests=(tests/python/test_{numba_messages,numba,kernel_languages,kernel_page,kernel_traces,numba_checks,numba_examples,numba_gpus,nvshmem_kernels,porting}.py)
+kernel_tests=(tests/python/test_{numba_messages,numba,kernel_languages,kernel_page,kernel_traces,numba_checks,numba_examples,numba_gpus,nvshmem_bitcode,nvshmem_kernels,porting}.py)
 # Programs, notebooks and names on pages, which scripts/docs.sh runs.
 page_tests=(tests/python/test_{pages,tutorials}.py)
 

@@ -18,14 +18,15 @@
 source "$(dirname "$0")/lib.sh"
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev python3 python3-venv python3-dev)
-# libucx-dev brings UCX, which jobs of several hosts load, and the headers with which a test compares our declarations.
-test_packages=(libucx-dev libgtest-dev googletest pkg-config git gdb tmux groff-base)
+# libucx-dev brings UCX, which jobs of several hosts load. A test compares our declarations with its headers.
+# Without clang there is no bitcode of NVSHMEM's functions for kernels.
+test_packages=(clang libucx-dev libgtest-dev googletest pkg-config git gdb tmux groff-base)
 sanitizer_packages=("clang-$sanitizer" "libclang-rt-$sanitizer-dev")
 compiler_packages=(g++-{11..16} clang-{13..22})
 bench_packages=(openmpi-bin libopenmpi-dev python3-dev python3-venv)
 docs_packages=(graphviz doxygen)
 # The last ones are for a free-threaded Python, which is built.
-release_packages=(debootstrap mmdebstrap g++-aarch64-linux-gnu qemu-user make xz-utils zlib1g-dev libssl-dev libffi-dev)
+release_packages=(clang debootstrap mmdebstrap g++-aarch64-linux-gnu qemu-user make xz-utils zlib1g-dev libssl-dev libffi-dev)
 cross_packages=(g++-aarch64-linux-gnu qemu-user googletest libcli11-dev nlohmann-json3-dev)
 
 missing_of() {

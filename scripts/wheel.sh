@@ -11,7 +11,7 @@ everywhere=$PWD/build/wheel/environment
 # Builds the wheel. It has kernels for every GPU if the CUDA toolkit is installed, else no GPU part.
 make_wheel() {
     rm -rf dist/*.whl
-    configure release -DPython_EXECUTABLE="$PWD/$python"
+    configure release -DPython_EXECUTABLE="$PWD/$python" -DATOLL_NVSHMEM_BITCODE=ON
     local targets=atoll_package component=python_cuda
     if ninja -C "$release" -t query atoll_cuda_every_gpu >/dev/null 2>&1; then
         targets+=";atoll_cuda_every_gpu" component=python_every_gpu
@@ -49,7 +49,7 @@ run_wheel() (
         atoll.barrier_all()
         assert x[0] == 2 - atoll.my_pe(), x
         print("PE", atoll.my_pe(), "of", atoll.n_pes())
-        atoll.finalize()'
+        atoll.finalize()' && bin/python -c 'import atoll.nvshmem; print(atoll.nvshmem.find_device_bitcode_library())'
 )
 
 check "wheel" make_wheel

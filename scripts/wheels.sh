@@ -72,7 +72,8 @@ make_wheel() {
     "$python" -m pip wheel --no-build-isolation --no-deps --config-settings=build-dir="$work/tree-$machine" \
         --config-settings=cmake.define.CMAKE_TOOLCHAIN_FILE="$PWD/cmake/sysroot.cmake" --config-settings=cmake.define.ATOLL_MACHINE="$machine" \
         --config-settings=cmake.define.ATOLL_SYSROOT="$root" --config-settings=cmake.define.ATOLL_PYTHON_HEADERS="$root/usr/include/${headers#*/}" \
-        --config-settings=cmake.define.ATOLL_TORCH_MODULES="$prebuilt" --config-settings=wheel.tags="$tag-${platform}_$machine" -w dist .
+        --config-settings=cmake.define.ATOLL_TORCH_MODULES="$prebuilt" \
+        --config-settings=cmake.define.ATOLL_NVSHMEM_BITCODE=ON --config-settings=wheel.tags="$tag-${platform}_$machine" -w dist .
 }
 
 # auditwheel computes the oldest systems itself; they must be those of the tag, or older. It knows no libraries but the

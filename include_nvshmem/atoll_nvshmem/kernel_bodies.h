@@ -79,14 +79,17 @@ ATOLL_ANYWHERE inline void require_queue_pair(nvshmemx_qp_handle_t qp) {
 }
 
 ATOLL_ANYWHERE inline Compare comparison(int cmp) {
-    if (static_cast<unsigned>(cmp) > static_cast<unsigned>(NVSHMEM_CMP_LE))
+    if (static_cast<unsigned>(cmp) > static_cast<unsigned>(NVSHMEM_CMP_GE))
         refuse("cmp is not one of NVSHMEM_CMP_EQ, NE, GT, GE, LT and LE");
-    return static_cast<Compare>(cmp);
+    return cmp == NVSHMEM_CMP_GE   ? Compare::ge
+           : cmp == NVSHMEM_CMP_LE ? Compare::le
+                                   : static_cast<Compare>(cmp);
 }
+/// PyTorch's functions for Triton document 0 to set and 5 to add.
 ATOLL_ANYWHERE inline SignalOp signal_operation(int op) {
-    if (op != NVSHMEM_SIGNAL_SET && op != NVSHMEM_SIGNAL_ADD)
-        refuse("sig_op is neither NVSHMEM_SIGNAL_SET nor NVSHMEM_SIGNAL_ADD");
-    return op == NVSHMEM_SIGNAL_ADD ? SignalOp::add : SignalOp::set;
+    const bool sets = op == NVSHMEM_SIGNAL_SET || op == 0, adds = op == NVSHMEM_SIGNAL_ADD || op == 5;
+    if (!sets && !adds) refuse("sig_op is neither NVSHMEM_SIGNAL_SET nor NVSHMEM_SIGNAL_ADD");
+    return adds ? SignalOp::add : SignalOp::set;
 }
 
 // ---- queries

@@ -38,6 +38,19 @@ ATOLL_NVSHMEM_CONSTANT atl::nvshmem_kernel::State nvshmemi_device_state_d;
 
 #include "atoll_nvshmem/kernel_bodies.h"
 
+/* Before the functions of a thread, and before those of a warp or a block. Each call of the latter has
+ * registers of its own, so that kernels of 1024 threads can be launched. The bitcode has all of them, called
+ * or not. */
+#if defined(ATOLL_NVSHMEM_BITCODE)
+#define ATOLL_NVSHMEM_BY_THREAD __device__ __attribute__((always_inline))
+#define ATOLL_NVSHMEM_BY_MANY __device__ __noinline__
+#define ATOLL_NVSHMEM_SHARED ATOLL_NVSHMEM_BY_THREAD
+#else
+#define ATOLL_NVSHMEM_BY_THREAD __device__ inline
+#define ATOLL_NVSHMEM_BY_MANY __device__ __noinline__ inline
+#define ATOLL_NVSHMEM_SHARED ATOLL_NVSHMEM_BOTH inline
+#endif
+
 extern "C" {
 #include "atoll_nvshmem/kernel_functions.h"
 #if defined(__CUDA_ARCH__)

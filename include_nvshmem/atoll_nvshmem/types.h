@@ -1,9 +1,13 @@
-/* Types and constants of nvshmem.h. Their values are Atoll's own: a program is compiled with this header. */
+/* Types and constants of nvshmem.h. Most values are Atoll's own: a program is compiled with this header. */
 #ifndef ATOLL_NVSHMEM_TYPES_H
 #define ATOLL_NVSHMEM_TYPES_H
 
 /* Programs rely on the standard headers that NVSHMEM's own include. */
-#if defined(__CUDACC_RTC__)
+#if defined(ATOLL_NVSHMEM_BITCODE) /* src/nvshmem/bitcode */
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#elif defined(__CUDACC_RTC__)
 /* NVRTC has no headers of the host: the program names CUDA's, which have CCCL. */
 #if !__has_include(<cuda/std/climits>)
 #error \
@@ -80,17 +84,18 @@ typedef enum {
     NVSHMEM_TEAM_INDEX_MAX = INT_MAX
 } nvshmem_team_id_t;
 
+/* NVSHMEM's own numbers, in another order than OpenSHMEM's: kernels in Triton write them as numbers. */
 typedef enum {
     NVSHMEM_CMP_EQ = 0,
     NVSHMEM_CMP_NE,
     NVSHMEM_CMP_GT,
-    NVSHMEM_CMP_GE,
-    NVSHMEM_CMP_LT,
     NVSHMEM_CMP_LE,
+    NVSHMEM_CMP_LT,
+    NVSHMEM_CMP_GE,
     NVSHMEM_CMP_SENTINEL = INT_MAX
 } nvshmemx_cmp_type_t;
 
-typedef enum { NVSHMEM_SIGNAL_SET = 0, NVSHMEM_SIGNAL_ADD = 1 } nvshmemx_signal_op_t;
+typedef enum { NVSHMEM_SIGNAL_SET = 9, NVSHMEM_SIGNAL_ADD = 10 } nvshmemx_signal_op_t;
 
 typedef enum {
     NVSHMEM_THREAD_SINGLE = 0,

@@ -114,6 +114,12 @@ class DeviceTeam(NamedTuple):
     trace: int
 
 
+_ADDRESS, _LONG, _INT = np.uint64, np.int64, np.int32
+_KINDS = (_INT, _INT, _ADDRESS, _LONG, _INT, _INT, _INT, _ADDRESS, _ADDRESS, _ADDRESS)
+TEAM = np.dtype(list(zip(DeviceTeam._fields, _KINDS, strict=True)), align=True)
+"""atl::device::Team as NumPy's structure."""
+
+
 def is_tensor(x: Any) -> bool:
     """Return whether x is a tensor of PyTorch, which is not imported for that."""
     torch = sys.modules.get("torch")

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _atoll, _kernels, _versions
+from ._device import TEAM as TEAM
 from ._device import DeviceTeam, freed, is_freed, mailbox_address, mailbox_parts
 from ._include import include_dir
 from ._kernels import ptx
@@ -38,15 +39,7 @@ if TYPE_CHECKING:
 RESIDENT = -1
 """`grid` of launch: the most blocks that run at once."""
 
-_ADDRESS, _LONG, _INT = np.uint64, np.int64, np.int32
-_FIELDS = [
-    ("my_pe", _INT), ("n_pes", _INT), ("window", _ADDRESS), ("stride", _LONG), ("my_slot", _INT), ("first", _INT),
-    ("step", _INT), ("table", _ADDRESS), ("control", _ADDRESS),
-    ("trace", _ADDRESS),
-]  # fmt: skip
-TEAM = np.dtype(_FIELDS, align=True)
-"""atl::device::Team as NumPy's structure."""
-MAILBOX = np.dtype([("block", _ADDRESS), ("room", np.uint64)], align=True)
+MAILBOX = np.dtype([("block", np.uint64), ("room", np.uint64)], align=True)
 """atl::device::Mailbox as NumPy's structure."""
 
 

@@ -70,6 +70,7 @@ tests() {
         on "$n" 90 "distributed arrays, Triton" $programs/distributed_kernels.py triton cuda
         conformance numba 120 "$n" cuda
         on "$n" 140 "numba by NVSHMEM4Py's names" $programs/nvshmem_numba.py cuda
+        on "$n" 90 "Triton by NVSHMEM's bitcode" $programs/nvshmem_triton.py
     done
     ATOLL_COMPAT=nbshmem on 2 60 "numba by nbshmem's names" $programs/nbshmem_kernels.py cuda
     on 2 60 "numba, kept kernels" $programs/numba_kernels.py cuda
@@ -85,6 +86,7 @@ mlir() {
 cute() {
     conformance cute 150 2
     on 2 150 "CuTe DSL by NVSHMEM4Py's names" $programs/nvshmem_cute.py
+    on 2 90 "CuTe DSL by NVSHMEM's bitcode" $programs/cute_bitcode.py
 }
 
 # Runs the examples; those in CuTe DSL only if it is installed.

@@ -1,6 +1,7 @@
 # Sourced by the scripts beside it: the Python module, built for the Python of this machine.
 #
-# The library and the launcher are built on another machine: bring build/release/bin/atoll and build/release/lib. This
+# The library and the launcher are built on another machine: bring build/release/bin/atoll and build/release/lib, with the
+# bitcode libnvshmem_device.bc (which needs clang there). This
 # machine needs g++, NumPy and nanobind. STAGE: the folder of the package, /tmp/atoll-python by default.
 export STAGE=${STAGE:-/tmp/atoll-python}
 
@@ -10,6 +11,8 @@ build_module() {
     cp -r python/atoll/. "$STAGE/atoll/"
     cp build/release/lib/libatoll*.so* "$STAGE/atoll/lib/"
     cp -r include "$STAGE/atoll/"
+    mkdir -p "$STAGE/atoll/nvshmem/lib"
+    cp build/release/lib/libnvshmem_device.bc "$STAGE/atoll/nvshmem/lib/" # the bitcode, for Triton
     include=$(python3 -c '
 import nanobind, numpy, sysconfig
 from pathlib import Path

@@ -93,7 +93,7 @@ inline void getmem_nbi_on_stream(Call call, void* dest, const void* source, std:
 // ---- signals
 inline void signal_op(Call call, std::uint64_t* signal, std::uint64_t value, int op, int pe) {
     guarded(call, [&] { check_signal_op(op); });
-    if (op == NVSHMEM_SIGNAL_ADD)
+    if (op == SHMEM_SIGNAL_ADD)
         signal_add(call, signal, value, pe);
     else
         signal_set(call, signal, value, pe);

@@ -17,6 +17,15 @@ shmem_team_t handle(nvshmem_team_t team) noexcept;
 /// The same for the call of that name, which ends the job before nvshmem_init.
 shmem_team_t handle(const char* name, nvshmem_team_t team);
 
+/// OpenSHMEM's number of a comparison or an operation on a signal; a number that NVSHMEM does not have, as it
+/// is.
+constexpr int comparison_number(int cmp) noexcept {
+    return cmp == NVSHMEM_CMP_GE ? SHMEM_CMP_GE : cmp == NVSHMEM_CMP_LE ? SHMEM_CMP_LE : cmp;
+}
+constexpr int signal_number(int op) noexcept {
+    return op == NVSHMEM_SIGNAL_SET ? SHMEM_SIGNAL_SET : op == NVSHMEM_SIGNAL_ADD ? SHMEM_SIGNAL_ADD : op;
+}
+
 /// True once symmetric memory is that of GPUs. It is chosen by the first allocation, for all PEs alike.
 bool is_on_gpu() noexcept;
 /// Chooses the kind of memory if no allocation has. Collective over all PEs.

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import atoll.nvshmem
 import pytest
 from jobs import HANG_GUARD, PROGRAMS, ROOT, environment, launcher
 from program_checks import conformance_programs
@@ -51,6 +52,16 @@ def test_kernels_compile(program: str) -> None:
 @pytest.mark.timeout(LIMIT)
 def test_kernels_by_the_names_of_nvshmem4py_compile() -> None:
     assert compiled(PROGRAMS / "nvshmem_cute.py", "ptx", "_block", NVSHMEM_HEAP_KIND="SYSMEM") == "done\n"
+
+
+@pytest.mark.timeout(LIMIT)
+def test_a_kernel_with_nvshmems_bitcode_compiles(tmp_path: Path) -> None:
+    try:
+        bitcode = atoll.nvshmem.find_device_bitcode_library()
+    except atoll.nvshmem.NvshmemInvalid as error:
+        pytest.skip(str(error))
+    changes = {"CUTE_DSL_KEEP": "ptx", "CUTE_DSL_DUMP_DIR": str(tmp_path)}
+    assert compiled(PROGRAMS / "cute_bitcode.py", "ptx", bitcode, **changes) == "True True\n"
 
 
 @needs_plugin

@@ -53,6 +53,23 @@ static void teams(int me, int n) {
     REQUIRE(nvshmem_team_my_pe(all) == -1);
 }
 
+/* The numbers that programs without this header write out, and waits of the host by them that are over at
+ * once. */
+static void numbers(void) {
+    static const int true_for_7[][2] = {{0, 7}, {1, 6}, {1, 8}, {2, 6}, {3, 7},
+                                        {3, 8}, {4, 8}, {5, 7}, {5, 6}};
+    REQUIRE(NVSHMEM_CMP_EQ == 0 && NVSHMEM_CMP_NE == 1 && NVSHMEM_CMP_GT == 2 && NVSHMEM_CMP_LE == 3);
+    REQUIRE(NVSHMEM_CMP_LT == 4 && NVSHMEM_CMP_GE == 5 && NVSHMEM_SIGNAL_SET == 9 &&
+            NVSHMEM_SIGNAL_ADD == 10);
+    uint64_t* word = nvshmem_calloc(1, sizeof *word);
+    nvshmemx_signal_op_on_stream(word, 3, 9, nvshmem_my_pe(), 0);
+    nvshmemx_signal_op_on_stream(word, 4, 10, nvshmem_my_pe(), 0);
+    for (size_t i = 0; i < sizeof true_for_7 / sizeof *true_for_7; ++i)
+        nvshmemx_signal_wait_until_on_stream(word, true_for_7[i][0], (uint64_t)true_for_7[i][1], 0);
+    REQUIRE(nvshmem_signal_fetch(word) == 7);
+    nvshmem_free(word);
+}
+
 static void memory(int me, int n) {
     int right = (me + 1) % n, left = (me + n - 1) % n;
     char* a = nvshmem_malloc(100);
@@ -162,6 +179,7 @@ int main(void) {
             provided == NVSHMEM_THREAD_MULTIPLE);
     REQUIRE(nvshmemx_init_status() == NVSHMEM_STATUS_IS_INITIALIZED);
     teams(nvshmem_my_pe(), nvshmem_n_pes());
+    numbers();
     memory(nvshmem_my_pe(), nvshmem_n_pes());
     queries();
     leave_with_region();

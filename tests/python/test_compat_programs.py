@@ -176,6 +176,27 @@ def test_nvshmems_library_is_found_without_cuda_pathfinder(tmp_path: Path, machi
     assert "nccl: cuda.pathfinder is not installed" in done.stdout
 
 
+def test_bitcode_is_found_without_cuda_pathfinder(tmp_path: Path) -> None:
+    code = """
+from cuda.pathfinder import BitcodeLibNotFoundError, find_bitcode_lib, locate_bitcode_lib
+import nvshmem.core as nv
+try:
+    assert find_bitcode_lib("nvshmem_device") == nv.find_device_bitcode_library()
+    assert locate_bitcode_lib("nvshmem_device").filename == "libnvshmem_device.bc"
+except (BitcodeLibNotFoundError, nv.NvshmemInvalid) as error:  # a build without clang
+    assert "this Atoll was built without" in str(error), error
+try:
+    find_bitcode_lib("device")
+except BitcodeLibNotFoundError as error:
+    print(error)
+"""
+    done = run(tmp_path, 1, WITHOUT_CUDA + code)
+    assert (done.returncode, done.stdout) == (
+        0,
+        "device: cuda.pathfinder is not installed; Atoll's substitute for it finds nvshmem_device alone.\n",
+    ), done.stderr
+
+
 def test_a_broken_cuda_pathfinder_is_the_reason(tmp_path: Path) -> None:
     package = tmp_path / "cuda" / "pathfinder"
     package.mkdir(parents=True)

@@ -352,3 +352,54 @@ print("right")
         PYTHONPATH=package,
     )
     assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr
+
+
+@needs_plugin
+def test_modules_get_the_teams_of_the_job(tmp_path: Path, package: str) -> None:
+    """A module's state, here in memory of the host: after its initialisation, a change of teams, and the end."""
+    done = run(
+        tmp_path,
+        2,
+        """
+import ctypes
+import numpy as np
+import nvshmem.core as nv
+import nvshmem.bindings as b
+from atoll._device import TEAM
+from atoll.nvshmem import _modules
+state, other_library = np.zeros(65, TEAM), []
+class Memory:
+    def copy(address, values):
+        ctypes.memmove(address, values.ctypes.data, values.nbytes)
+def find(handle, symbol, function):
+    has = symbol == _modules.STATE_SYMBOL or symbol in other_library
+    return (state.ctypes.data, state.nbytes) if has and handle == 5 else (0, 0)
+_modules._find, _modules._copies = find, {0: Memory}
+nv.init(initializer_method="mpi")
+me = nv.my_pe()
+b.cumodule_init(6)  # a module without such kernels
+assert not state["control"].any()
+b.cumodule_init(5)
+world = nv.Teams.TEAM_WORLD
+assert state["my_pe"][0] == state["my_pe"][1] == me and state["n_pes"][:2].tolist() == [2, 2]
+assert state["control"][0] and not state["control"][1 + 7:].any()
+team = nv.team_split_strided(world, 1, 1, 1, None, 0)
+assert (team is not None) == (me == 1)
+assert (state["n_pes"][1 + 7], bool(state["control"][1 + 7])) == (me, me == 1)
+b.cumodule_finalize(5)
+before = state.copy()
+if me == 1:
+    nv.team_destroy(team)
+assert (state == before).all(), "a module that was finalised may be unloaded"
+other_library.append(_modules.FOREIGN_SYMBOL)
+try:
+    nv.module_init(nv.NvshmemKernelObject.from_handle(5))
+except nv.NvshmemError as error:
+    assert "is linked with NVSHMEM's own library for kernels" in str(error), error
+    print("right")
+nv.finalize()
+assert not _modules._states
+""",
+        PYTHONPATH=package,
+    )
+    assert (done.returncode, done.stdout) == (0, "right\nright\n"), done.stderr

@@ -17,13 +17,36 @@ from typing import Any
 from .._include import include_dir
 from ._installed import broken, module_of
 
-__all__ = ["DynamicLibNotFoundError", "LoadedDL", "find_nvidia_header_directory", "load_nvidia_dynamic_lib"]
+__all__ = [
+    "BitcodeLibNotFoundError",
+    "DynamicLibNotFoundError",
+    "LoadedDL",
+    "LocatedBitcodeLib",
+    "find_bitcode_lib",
+    "find_nvidia_header_directory",
+    "load_nvidia_dynamic_lib",
+    "locate_bitcode_lib",
+]
 
 __path__: list[str] = []  # import takes it for a package, as cuda.pathfinder is one
 
 
 class DynamicLibNotFoundError(RuntimeError):
     """A library that is not there."""
+
+
+class BitcodeLibNotFoundError(RuntimeError):
+    """A file of bitcode that is not there."""
+
+
+@dataclass(frozen=True)
+class LocatedBitcodeLib:
+    """A file of bitcode."""
+
+    name: str
+    abs_path: str
+    filename: str
+    found_via: str = "atoll"
 
 
 @dataclass
@@ -89,6 +112,32 @@ def find_nvidia_header_directory(libname: str) -> str | None:
     return str(nvshmem_home() / "include") if libname == "nvshmem" else None
 
 
+def locate_bitcode_lib(name: str) -> LocatedBitcodeLib:
+    """Find a file of bitcode by cuda.pathfinder's name: for "nvshmem_device" Atoll's. Local.
+
+    Raises
+    ------
+    BitcodeLibNotFoundError
+        This Atoll was built without it, or it is another file and cuda.pathfinder is not installed.
+    """
+    path = nvshmem_home() / "lib" / "libnvshmem_device.bc"
+    if name != "nvshmem_device":
+        raise BitcodeLibNotFoundError(
+            f"{name}: cuda.pathfinder is not installed; Atoll's substitute for it finds nvshmem_device alone."
+        )
+    if not path.exists():
+        raise BitcodeLibNotFoundError(
+            f"{name}: this Atoll was built without {path}. Install a wheel of Atoll, or clang 14 or newer, and build Atoll "
+            "again."
+        )
+    return LocatedBitcodeLib(name, str(path), path.name)
+
+
+def find_bitcode_lib(name: str) -> str:
+    """Return the path that locate_bitcode_lib finds. Local."""
+    return locate_bitcode_lib(name).abs_path
+
+
 def _first(own: Callable[[str], Any], name: str, theirs: Callable[..., Any]) -> Callable[..., Any]:
     """Return `own` for the library `name`, and `theirs` for all others."""
 
@@ -108,6 +157,8 @@ def in_place_of(name: str) -> ModuleType:
     for own, library in (
         (load_nvidia_dynamic_lib, "nvshmem_host"),
         (find_nvidia_header_directory, "nvshmem"),
+        (locate_bitcode_lib, "nvshmem_device"),
+        (find_bitcode_lib, "nvshmem_device"),
     ):
         theirs = getattr(made, own.__name__, None)
         if theirs is not None:

@@ -114,8 +114,13 @@ class State:
         self.words: dict[int, Any] = {}
         """Signal words by the address of their Buffer, once a call has used them."""
         self.teams: dict[int, _atoll.Team] = {}
-        self.changed: Callable[..., None] = lambda *handles: None
+        self.listeners: list[Callable[..., None]] = []
         """Called after a change of teams, with their handles; without any after a change of all."""
+
+    def changed(self, *handles: int) -> None:
+        """Tell the listeners that these teams have changed; without arguments, all."""
+        for listener in self.listeners:
+            listener(*handles)
 
     def add(self, address: int, block: Block) -> None:
         """Register a block."""

@@ -160,25 +160,25 @@ def quiet_on_stream(stream: int) -> None:
 
 
 def cumodule_init(module: int) -> int:
-    """Accept a CUmodule whose kernels run here, as nvshmem.core.module_init does. Local."""
+    """Give a CUmodule's kernels the job's teams, as nvshmem.core.module_init does. Local."""
     init_fini.module_init(NvshmemKernelObject.from_handle(module))
     return 0
 
 
 def cumodule_finalize(module: int) -> int:
-    """Do nothing. Local."""
+    """Forget a CUmodule, before it is unloaded. Local."""
     init_fini.module_finalize(NvshmemKernelObject.from_handle(module))
     return 0
 
 
 def culibrary_init(library: int) -> int:
-    """Accept a CUlibrary whose kernels run here, as nvshmem.core.library_init does. Local."""
+    """Give a CUlibrary's kernels the job's teams, as nvshmem.core.library_init does. Local."""
     init_fini.library_init(NvshmemKernelObject.from_handle(library))
     return 0
 
 
 def culibrary_finalize(library: int) -> int:
-    """Do nothing. Local."""
+    """Forget a CUlibrary, before it is unloaded. Local."""
     init_fini.library_finalize(NvshmemKernelObject.from_handle(library))
     return 0
 

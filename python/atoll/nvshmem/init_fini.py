@@ -7,12 +7,15 @@ import ctypes
 import enum
 import importlib
 import os
+import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import _allocation, _atoll, _job
+from .._include import include_dir
 from . import _internal_tracking, _modules
 from ._state import STATE, NvshmemError, NvshmemInvalid, require, translated
 from .memory import forget
@@ -315,7 +318,7 @@ def finalize() -> None:
 
 
 def module_init(mod: Any) -> None:
-    """Accept a CUmodule: kernels of nvshmem.core.device need no initialisation.
+    """Give a CUmodule's kernels the job's teams, if they call NVSHMEM's functions. Others need no initialisation.
 
     Parameters
     ----------
@@ -327,18 +330,18 @@ def module_init(mod: Any) -> None:
     NvshmemInvalid
         Another argument, or a call outside init() and finalize().
     NvshmemError
-        The module is linked with NVSHMEM's own library for kernels.
+        The module is linked with NVSHMEM's own library for kernels, or symmetric memory is on the host.
     """
     _modules.initialize("module_init", mod)
 
 
 def module_finalize(mod: Any) -> None:
-    """Do nothing for a CUmodule. Raises NvshmemInvalid for what is not an NvshmemKernelObject."""
-    _modules.check("module_finalize", mod)
+    """Forget a CUmodule, before it is unloaded. Raises NvshmemInvalid for what is not an NvshmemKernelObject."""
+    _modules.finalize("module_finalize", mod)
 
 
 def library_init(lib: Any) -> None:
-    """Accept a CUlibrary: kernels of nvshmem.core.device need no initialisation.
+    """Give a CUlibrary's kernels the job's teams, as module_init.
 
     Parameters
     ----------
@@ -347,24 +350,54 @@ def library_init(lib: Any) -> None:
 
     Raises
     ------
-    NvshmemInvalid
-        Another argument, or a call outside init() and finalize().
-    NvshmemError
-        The library is linked with NVSHMEM's own library for kernels.
+    NvshmemInvalid, NvshmemError
+        As of module_init.
     """
     _modules.initialize("library_init", lib)
 
 
 def library_finalize(lib: Any) -> None:
-    """Do nothing for a CUlibrary. Raises NvshmemInvalid for what is not an NvshmemKernelObject."""
-    _modules.check("library_finalize", lib)
+    """Forget a CUlibrary, before it is unloaded. Raises NvshmemInvalid for what is not an NvshmemKernelObject."""
+    _modules.finalize("library_finalize", lib)
+
+
+OLDEST_GPU = 70
+"""The oldest architecture that kernels with NVSHMEM's functions run on."""
 
 
 def find_device_bitcode_library(
     *, language: DeviceLibLanguage = DeviceLibLanguage.LLVM_BITCODE, arch: int | str | None = None
 ) -> str:
-    """Raise NvshmemError: kernels of Atoll need no library."""
-    raise NvshmemError(
-        "nvshmem.core.find_device_bitcode_library: NVSHMEM's library for kernels does not run on Atoll, whose kernels need "
-        "none: use nvshmem.core.device, or atoll.triton for kernels in Triton."
-    )
+    """Return the path of the library of NVSHMEM's functions for kernels. Local; works before init().
+
+    Parameters
+    ----------
+    language
+        LLVM_BITCODE is for Triton's `extern_libs` and other compilers that link bitcode. STATIC is an almost empty
+        archive: `nvshmem.h` has the functions.
+    arch
+        A GPU's architecture, such as 90 or "sm_90". One file serves all.
+
+    Raises
+    ------
+    NvshmemInvalid
+        There is no such file: this Atoll was built without it, `language` is LTOIR, or the architecture is below sm_70.
+    """
+    number = OLDEST_GPU if arch is None else int(re.sub(r"\D", "", str(arch)) or 0)
+    if number < OLDEST_GPU:
+        raise NvshmemInvalid(
+            f"nvshmem.core.find_device_bitcode_library: arch is {arch!r}; pass {OLDEST_GPU} or more, such as 90 or 'sm_90'."
+        )
+    if language is DeviceLibLanguage.LTOIR:
+        raise NvshmemInvalid(
+            "nvshmem.core.find_device_bitcode_library: Atoll has no LTO-IR; pass DeviceLibLanguage.LLVM_BITCODE, or in "
+            "Numba use nvshmem.core.device.numba."
+        )
+    name = f"libnvshmem_device.{language.value}"
+    path = Path(include_dir()).parent / "nvshmem" / "lib" / name
+    if not path.exists():
+        raise NvshmemInvalid(
+            f"nvshmem.core.find_device_bitcode_library: this Atoll was built without {path}. Install a wheel of Atoll, or "
+            "clang 14 or newer, and build Atoll again."
+        )
+    return str(path)

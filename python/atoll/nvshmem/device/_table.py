@@ -7,13 +7,13 @@ that this constant stays right after finalize() and another init().
 from __future__ import annotations
 
 import ctypes
-from typing import Any
 
 import numpy as np
 
 from ... import _atoll
 from ..._device import DeviceTeam
-from .._state import STATE, NvshmemError, NvshmemInvalid
+from .._driver import Copies
+from .._state import STATE, NvshmemInvalid
 
 CAPACITY = 1024
 """Handles that kernels know. The row behind them is empty, for all other numbers."""
@@ -22,44 +22,22 @@ ROW_BYTES = 8 * FIELDS
 EMPTY = np.zeros(FIELDS, np.int64)
 HOST = np.zeros((CAPACITY + 1, FIELDS), np.int64)
 """The table for kernels that run on the host."""
-_NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
 
 
-class DeviceTable:
-    """The table in a GPU's memory, and the stream by which it is written."""
+class DeviceTable(Copies):
+    """The table in a GPU's memory."""
 
     def __init__(self, gpu: int) -> None:
-        self.driver = ctypes.CDLL("libcuda.so.1")
-        device, self.context = ctypes.c_int(), ctypes.c_void_p()
-        self._call("cuDeviceGet", ctypes.byref(device), gpu)
-        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), device)
-        self.stream, address = ctypes.c_void_p(), ctypes.c_uint64()
+        super().__init__(gpu, "nvshmem.core.device: the table of teams for kernels")
+        address = ctypes.c_uint64()
         with self:
-            # Not the default stream. It would wait for a kernel that waits for another PE.
-            self._call("cuStreamCreate", ctypes.byref(self.stream), _NON_BLOCKING)
-            self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(HOST.nbytes))
+            self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(HOST.nbytes))
         self.address = int(address.value)
         self.write(0, np.zeros_like(HOST))
 
-    def _call(self, name: str, *arguments: Any) -> None:
-        failed = getattr(self.driver, name)(*arguments)
-        if failed:
-            raise NvshmemError(
-                f"nvshmem.core.device: the table of teams for kernels: {name}: CUDA error {failed}."
-            )
-
-    def __enter__(self) -> None:
-        self._call("cuCtxPushCurrent_v2", self.context)
-
-    def __exit__(self, *_: object) -> None:
-        self._call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
-
     def write(self, row: int, values: np.ndarray) -> None:
         """Write rows from `row` on, and wait until kernels that start later find them."""
-        with self:
-            at, source = ctypes.c_uint64(self.address + ROW_BYTES * row), ctypes.c_void_p(values.ctypes.data)
-            self._call("cuMemcpyHtoDAsync_v2", at, source, ctypes.c_size_t(values.nbytes), self.stream)
-            self._call("cuStreamSynchronize", self.stream)
+        self.copy(self.address + ROW_BYTES * row, values)
 
 
 _of_gpus: dict[int, DeviceTable | None] = {}
@@ -126,6 +104,6 @@ def device_address(function: str) -> int:
     )
 
 
-STATE.changed = update
+STATE.listeners.append(update)
 if STATE.joined:
     update()
