@@ -397,7 +397,7 @@ def find_device_bitcode_library(
     path = Path(include_dir()).parent / "nvshmem" / "lib" / name
     if not path.exists():
         raise NvshmemInvalid(
-            f"nvshmem.core.find_device_bitcode_library: this Atoll was built without {path}. Install a wheel of Atoll, or "
-            "clang 14 or newer, and build Atoll again."
+            f"nvshmem.core.find_device_bitcode_library: this Atoll was built without {path}. Install a wheel of Atoll; or "
+            "in a clone install clang 14 or newer, and run `scripts/install.sh all`."
         )
     return str(path)
