@@ -38,6 +38,8 @@ class PeFilter(logging.Filter):
 
     def __init__(self, pes: Collection[int] | None = None) -> None:
         super().__init__()
+        if isinstance(pes, int):
+            raise TypeError(f"pes is {pes}; expected several numbers, such as [{pes}].")
         self.pes = None if pes is None else frozenset(pes)
 
     def filter(self, record: logging.LogRecord) -> bool:
