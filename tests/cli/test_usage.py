@@ -40,6 +40,7 @@ import pytest
         (["-n", "2", "--timeout", "soon", "true"], 2, "--timeout soon: expected seconds"),
         (["-n", "2", "--timeout", "0", "true"], 2, "--timeout 0: expected seconds"),
         (["-n", "2", "--frobnicate", "true"], 2, "--frobnicate"),
+        (["-n", "2", "--pdb=3", "true"], 2, "--pdb takes no value"),
     ],
 )
 def test_bad_input_is_one_sentence(atoll, arguments, status, said):
