@@ -85,8 +85,8 @@ def pages(atoll: Path) -> dict[str, str]:
     return made
 
 
-def of_compiler() -> str:
-    """The page of oshcc, which is the one of oshc++ and oshCC, too."""
+def help_of_compiler() -> str:
+    """The help of oshcc, the same on machines with other compilers."""
     done = subprocess.run(
         [ROOT / "cmake/oshcc", "--help"],
         env=os.environ | {"SHMEM_CC": "cc"},
@@ -95,7 +95,12 @@ def of_compiler() -> str:
         timeout=60,
         check=True,
     )
-    about, usage, *lists = done.stdout.rstrip().split("\n\n")
+    return done.stdout.rstrip()
+
+
+def of_compiler() -> str:
+    """The page of oshcc, which is the one of oshc++ and oshCC, too."""
+    about, usage, *lists = help_of_compiler().split("\n\n")
     forms = [usage.removeprefix("Usage: ").replace("oshcc", name) for name in ("oshcc", "oshc++", "oshCC")]
     body = [".SH SYNOPSIS", "\n.br\n".join(map(escaped, forms)), ".SH DESCRIPTION"]
     body += [escaped(line) for line in about.replace(" cc,", " cc or c++,").splitlines()]
