@@ -173,7 +173,7 @@ def test_a_cell_that_fails_shows_what_it_displayed_before(
     *before, last = notebook.outputs("%%atoll" + cell)
     lines = [
         line for line in pictures(before) if line.startswith("[")
-    ]  # of PEs: a report of the hang may be beside
+    ]  # a report of the hang may be beside these
     assert sorted(lines) == sorted(shows)
     assert last.output_type == "error" and "\n".join(last.traceback).startswith(error)
     assert notebook.run("%%atoll\npass") == ""  # nothing is shown again

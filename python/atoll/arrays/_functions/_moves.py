@@ -25,7 +25,15 @@ Array = np.ndarray[Any, Any]
 
 
 _KEYWORDS = ("grid", "dist", "halo", "team", "device", "xp")
-_BORDERS = ("periodic", "border", "boundary", "wrap", "reflect", "symmetric", "edge")  # which people pass to zeros()
+_BORDERS = (
+    "periodic",
+    "border",
+    "boundary",
+    "wrap",
+    "reflect",
+    "symmetric",
+    "edge",
+)  # which people pass to zeros()
 
 
 def require_keywords(call: str, given: Iterable[str], note: str = "") -> None:
