@@ -242,6 +242,12 @@ def test_info_shows_a_wrong_setting_instead_of_failing(atoll):
     assert "ATOLL_SPIN=x cannot be read" in result.stdout
 
 
+def test_help_takes_a_command(atoll):
+    assert atoll("help", "run").stdout == atoll("run", "--help").stdout
+    assert atoll("help").stdout == atoll("--help").stdout
+    assert atoll("help", "rnu").stderr == 'atoll help: "rnu" is no command of atoll; did you mean run?\n'
+
+
 def test_bench_without_benchmarks_names_the_folders(atoll, tmp_path):
     copy = tmp_path / "atoll"
     copy.write_bytes(open(atoll.path, "rb").read())  # noqa: SIM115, PTH123
