@@ -20,6 +20,11 @@ from ._programs.comforts import current_phase
 
 __all__ = ["FORMAT", "Handler", "PeFilter", "basicConfig"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 FORMAT = "[%(pe)s] %(levelname)s %(name)s: %(message)s"
 
 
