@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -309,4 +310,8 @@ int main(int argc, char** argv) {
         }
     }
     atoll::finalize();
+    if (bench.my_pe != 0 || bench.n_only == 0 || bench.n_rows > 0) return 0;
+    std::fprintf(stderr, "No benchmark of %d PEs has a name that begins with %s; without names all run.\n",
+                 bench.n_pes, bench.only[0]);
+    return 2;
 }

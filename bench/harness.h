@@ -22,6 +22,7 @@ typedef struct Bench {
     int quick;
     const char* const* only; /* operations whose names begin so; all if empty */
     int n_only;
+    int n_rows;     /* reported by this PE */
     FILE* json;     /* PE 0: a line of JSON a row; may be null */
     double* stamps; /* symmetric: 2 * bench_most_calls times */
     double* word;   /* symmetric */
@@ -83,6 +84,7 @@ static inline void bench_report(Bench* b, const char* operation, long bytes, con
                                 double* batches, int n, long repeats) {
     double sorted[bench_most_batches], median, low, high;
     int i;
+    b->n_rows += n != 0;
     if (b->my_pe != 0 || n == 0) return;
     memcpy(sorted, batches, (size_t)n * sizeof *sorted);
     qsort(sorted, (size_t)n, sizeof *sorted, bench_compare);

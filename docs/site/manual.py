@@ -1,4 +1,4 @@
-"""Writes the pages of man in src/cli/man from the help of the launcher's commands.
+"""Writes the pages of man in src/cli/man from the help of the launcher's commands and of oshcc.
 
     python3 docs/site/manual.py [LAUNCHER]
 
@@ -7,6 +7,7 @@ LAUNCHER is build/release/bin/atoll by default. tests/cli/test_shell.py compares
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^  (\S(?:.*?\S)?) {2,}(.*)$")
 HEADING = re.compile(r"\w+:$")
+STARTERS = (("oshrun", "OpenSHMEM"), ("nvshmrun", "NVSHMEM"))
 COMMAND = re.compile(r"^  atoll (\w+) +(.*)$", re.MULTILINE)
 
 
@@ -78,7 +80,46 @@ def pages(atoll: Path) -> dict[str, str]:
     made = {"atoll.1": page("atoll", "one symmetric memory over the processes of a job", body)}
     for name, purpose in commands:
         made[f"atoll-{name}.1"] = of_command(name, purpose, help_of(atoll, name))
+    made["oshcc.1"] = of_compiler()
+    made |= {f"{name}.1": of_starter(name, kind) for name, kind in STARTERS}
     return made
+
+
+def help_of_compiler() -> str:
+    """The help of oshcc, the same on machines with other compilers."""
+    done = subprocess.run(
+        [ROOT / "cmake/oshcc", "--help"],
+        env=os.environ | {"SHMEM_CC": "cc"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout.rstrip()
+
+
+def of_compiler() -> str:
+    """The page of oshcc, which is the one of oshc++ and oshCC, too."""
+    about, usage, *lists = help_of_compiler().split("\n\n")
+    forms = [usage.removeprefix("Usage: ").replace("oshcc", name) for name in ("oshcc", "oshc++", "oshCC")]
+    body = [".SH SYNOPSIS", "\n.br\n".join(map(escaped, forms)), ".SH DESCRIPTION"]
+    body += [escaped(line) for line in about.replace(" cc,", " cc or c++,").splitlines()]
+    for found in lists:
+        heading, *rows = found.splitlines()
+        body.append(f".SH {heading.rstrip(':').upper()}")
+        for row in map(ROW.match, rows):
+            assert row, found
+            body += [".TP", f".B {escaped(row[1])}", escaped(row[2])]
+    body += [".SH SEE ALSO", "oshrun(1), atoll\\-config(1)"]
+    return page("oshcc", "compile and link OpenSHMEM programs in C and C++", body)
+
+
+def of_starter(name: str, kind: str) -> str:
+    """The page of a name under which `atoll run` starts the programs of another library."""
+    body = [".SH SYNOPSIS", f"{name} [OPTIONS] PROGRAM [ARGUMENTS...]", ".SH DESCRIPTION"]
+    body += [f"Starts {kind} programs. It is atoll run, whose options it takes: see atoll\\-run(1)."]
+    body += [".SH SEE ALSO", "atoll\\-run(1)" + (", oshcc(1)" if name == "oshrun" else "")]
+    return page(name, f"start {kind} programs", body)
 
 
 def main() -> None:

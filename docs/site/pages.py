@@ -113,9 +113,6 @@ class Site:
         path = self.target / self.places[name]
         path.parent.mkdir(parents=True, exist_ok=True)
         text = self.with_links(name, text)
-        if words := self.table.words.get(name):
-            title, rest = text.split("\n", 1)
-            text = f"{title}\n\n```{{index}} {', '.join('! ' + word for word in words)}\n```\n{rest}"
         if ROOT / name in [*notebooks.tutorials(), *notebooks.lessons()]:
             notebooks.write(ROOT / name, path.with_suffix(".ipynb"))
             text = with_download(text, "this notebook", path.with_suffix(".ipynb").name, "open it")
@@ -124,6 +121,9 @@ class Site:
             text = with_download(text, "all notebooks", "atoll-course.zip", "open them")
         if name == SHEET:
             text = text.replace("\n\n## ", f"\n\n{sheet.link()}\n\n## ", 1)
+        if words := self.table.words.get(name):
+            title, rest = text.split("\n", 1)
+            text = f"{title}\n\n```{{index}} {', '.join('! ' + word for word in words)}\n```\n{rest}"
         text = drawings.drawn(text)
         text = re.sub(r"^```python\n(?=%[^%])", "```ipython\n", text, flags=re.MULTILINE)
         if name in self.table.extra:

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import manual
 import tomllib
 from pages import HERE, ROOT
 
@@ -294,6 +295,10 @@ def write_command_line(target: Path, atoll: Path) -> None:
     text += "which this page repeats. [The launcher](../launcher.md) explains `atoll run`.\n\n"
     text += "| command | purpose |\n|---|---|\n"
     text += "".join(f"| [`atoll {name}`](#atoll-{name}) | {purpose} |\n" for name, purpose in commands)
+    text += "| [`oshcc`, `oshc++`, `oshCC`](#oshcc) | compile and link OpenSHMEM programs |\n"
+    text += "| `oshrun`, `nvshmrun` | other names of `atoll run`, for programs of OpenSHMEM and NVSHMEM |\n"
+    text += "\nEach has a page of man, as in `man atoll-run`.\n"
     for name, _ in commands:
         text += f"\n## atoll {name}\n\n{in_tables(help_of(atoll, name))}\n"
+    text += f"\n## oshcc\n\n{in_tables(manual.help_of_compiler())}\n"
     (target / "command-line.md").write_text(text, encoding="utf-8")

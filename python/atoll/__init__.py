@@ -171,6 +171,7 @@ _LATE = {
 # Modules that have rare names, beside the usual ones of their group.
 _GROUPS = ("atomics", "constants", "errors", "reductions", "strided", "waits")
 _LATE.update({name: name for name in _GROUPS})
+_MORE = ("arrays", "logging", "print")  # which `from atoll import *` leaves out
 
 
 def _late(name: str) -> object:
@@ -202,7 +203,7 @@ def _suggestion(name: str) -> str:
         return f"; this is a module: first `import atoll.{name}`"
     from ._names.others import cure
 
-    return cure(name, __all__)
+    return cure(name, [*__all__, *_GROUPS, *_MORE])
 
 
 def _team_attribute(team: object, name: str) -> object:
@@ -246,7 +247,7 @@ def _names() -> list[str]:
     # help(atoll) finds its names through the module inspect, and lists all of them.
     everything = _sys._getframe(1).f_globals.get("__name__") == "inspect"
     names = [name for name in __all__ if everything or not _is_rare(name)]
-    return sorted([*names, *_GROUPS, "__version__", "arrays", "logging", "print"])
+    return sorted([*names, *_GROUPS, *_MORE, "__version__"])
 
 
 # Not plain functions, which help(atoll) would list before Atoll's. Hidden from type checkers, for which every

@@ -91,7 +91,7 @@ def init(
     source = "elsewhere" if "ATOLL_JOIN" in os.environ else "here"
     try:
         _atoll._init(uid, pe, n_pes, put, get)
-        if invited and uid is None:
+        if invited and not _atoll._launched():  # the launcher's variable is used up
             _launched = source
     finally:
         # These variables are used up: a process started with a copy of os.environ is not part of the job.
@@ -105,15 +105,24 @@ def init(
     _watch()
 
 
+def _invitation() -> tuple[str, str] | None:
+    """Return PE and number of PEs from the variable of `atoll run`, or None without one.
+
+    src/bootstrap/launcher has its two forms: with --hosts, and on one host.
+    """
+    for variable, separator in (("ATOLL_JOIN", " "), ("ATOLL_LAUNCHED", ":")):
+        words = os.environ.get(variable, "").split(separator)
+        if len(words) > 2:
+            return words[1], words[2]
+    return None
+
+
 def _refuse_smaller(comm: Any) -> None:
     """Raise InvalidArgument if `atoll run` started more PEs than comm has ranks: it starts no MPI."""
-    if "ATOLL_JOIN" in os.environ:  # set with --hosts; src/bootstrap/launcher has the form of both
-        numbers = os.environ["ATOLL_JOIN"].split(" ")[1:3]
-    elif _atoll._launched():
-        numbers = os.environ["ATOLL_LAUNCHED"].split(":")[1:3]
-    else:
+    invitation = _invitation()
+    if invitation is None:
         return
-    pe, n_pes = map(int, numbers)
+    pe, n_pes = map(int, invitation)
     size = comm.Get_size()
     if size < n_pes:
         raise _atoll.InvalidArgument(

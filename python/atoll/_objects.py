@@ -90,7 +90,11 @@ def _check_sizes(sizes: Any, parts: Sequence[Bytes], own: Exception | None = Non
 
 
 def check_pe(function: str, argument: str, pe: int, team: _atoll.Team | None) -> None:
-    """Raise PeError, or InvalidArgument, unless the argument is the number of a PE of the team."""
+    """Raise PeError or InvalidArgument unless the argument is the number of a PE of the team."""
+    if team is not None and not isinstance(team, _atoll.Team):
+        raise _atoll.InvalidArgument(
+            f"{function}(): team is {team!r}; pass an atoll.Team, or None for all PEs."
+        )
     n = _atoll.n_pes(team)
     try:
         is_pe = 0 <= operator.index(pe) < n

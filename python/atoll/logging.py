@@ -20,6 +20,11 @@ from ._programs.comforts import current_phase
 
 __all__ = ["FORMAT", "Handler", "PeFilter", "basicConfig"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 FORMAT = "[%(pe)s] %(levelname)s %(name)s: %(message)s"
 
 
@@ -38,6 +43,8 @@ class PeFilter(logging.Filter):
 
     def __init__(self, pes: Collection[int] | None = None) -> None:
         super().__init__()
+        if isinstance(pes, int):
+            raise TypeError(f"pes is {pes}; expected several numbers, such as [{pes}].")
         self.pes = None if pes is None else frozenset(pes)
 
     def filter(self, record: logging.LogRecord) -> bool:

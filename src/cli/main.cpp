@@ -65,6 +65,8 @@ int dispatch(const Arguments& arguments) {
         return UsageError::bad_usage;
     }
     const std::string& name = arguments[0];
+    if (name == "help" && arguments.size() == 2 && arguments[1][0] != '-')
+        return dispatch({arguments[1], "--help"});
     if (name == "--help" || name == "-h" || name == "help") {
         print_help();
         return 0;

@@ -40,6 +40,7 @@ import pytest
         (["-n", "2", "--timeout", "soon", "true"], 2, "--timeout soon: expected seconds"),
         (["-n", "2", "--timeout", "0", "true"], 2, "--timeout 0: expected seconds"),
         (["-n", "2", "--frobnicate", "true"], 2, "--frobnicate"),
+        (["-n", "2", "--pdb=3", "true"], 2, "--pdb takes no value"),
     ],
 )
 def test_bad_input_is_one_sentence(atoll, arguments, status, said):
@@ -239,6 +240,12 @@ def test_info_shows_a_wrong_setting_instead_of_failing(atoll):
     result = atoll("info", env={"ATOLL_SPIN": "x"})
     assert result.returncode == 0
     assert "ATOLL_SPIN=x cannot be read" in result.stdout
+
+
+def test_help_takes_a_command(atoll):
+    assert atoll("help", "run").stdout == atoll("run", "--help").stdout
+    assert atoll("help").stdout == atoll("--help").stdout
+    assert atoll("help", "rnu").stderr == 'atoll help: "rnu" is no command of atoll; did you mean run?\n'
 
 
 def test_bench_without_benchmarks_names_the_folders(atoll, tmp_path):

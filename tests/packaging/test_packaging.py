@@ -360,7 +360,8 @@ def test_a_new_project_builds_and_passes_its_tests(prefix: Path, tmp_path: Path)
 
 def test_the_prefix_has_pages_of_man_and_completion(prefix: Path) -> None:
     share = prefix / "share"
-    assert (share / "man/man1/atoll-run.1").is_file()
+    for page in ("atoll-run", "oshcc", "oshc++", "oshCC", "oshrun", "nvshmrun"):
+        assert (share / f"man/man1/{page}.1").is_file()
     for place in (
         "bash-completion/completions/atoll",
         "zsh/site-functions/_atoll",

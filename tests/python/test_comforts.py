@@ -192,8 +192,12 @@ def test_a_bar_is_tqdms_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.pes(1)
 def test_a_bar_needs_a_length() -> None:
-    with pytest.raises(atoll.InvalidArgument, match="total is None"):
+    with pytest.raises(atoll.InvalidArgument, match=r"a list_iterator has no length; pass total="):
         atoll.progress(iter([1]))
+    with pytest.raises(atoll.InvalidArgument, match=r"the iterable is 5; pass range\(5\)"):
+        atoll.progress(5)  # type: ignore[arg-type]
+    with pytest.raises(atoll.InvalidArgument, match="nothing to count"):
+        atoll.progress()
     with pytest.raises(atoll.InvalidArgument, match="total is -1"):
         atoll.progress(total=-1)
     bar = atoll.progress(total=1)
@@ -202,6 +206,36 @@ def test_a_bar_needs_a_length() -> None:
     bar.close()
     bar.close()
     assert repr(bar) == "atoll.progress(closed)"
+
+
+def test_calls_outside_a_job_are_named() -> None:
+    calls = {
+        "print": "print(1)",
+        "on": "on(0).__bool__()",
+        "once": "once(int)()",
+        "progress": "progress([1])",
+    }
+    for name, call in calls.items():
+        error = python(f"import atoll; atoll.{call}").stderr
+        assert f"NotInitialized: {name}() was called before atoll.init()" in error, error
+
+
+@pytest.mark.pes(1)
+def test_wrong_uses_of_comforts_have_a_cure() -> None:
+    def work() -> None: ...
+
+    with pytest.raises(TypeError, match=r"on\(work\): expected a PE, as in @atoll.on\(0\)"):
+        atoll.on(work)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"on\(0\)\(3\): expected a function"):
+        atoll.on(0)(3)  # type: ignore[arg-type]
+    with pytest.raises(atoll.InvalidArgument, match=r'the name is missing, as in @atoll.phase\("work"\)'):
+        atoll.phase(work)  # type: ignore[arg-type]
+    with pytest.raises(atoll.InvalidArgument, match=r"print\(\): team is 3; pass an atoll.Team"):
+        atoll.print(1, team=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"pes is 0; expected several numbers, such as \[0\]"):
+        atoll.logging.PeFilter(0)  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match="did you mean 'print'"):
+        atoll.pritn  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_log_records_outside_a_job() -> None:

@@ -10,7 +10,8 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from jobs import HANG_GUARD, Done, environment, launcher, write_program
+from hosts import agent, run
+from jobs import HANG_GUARD, environment, launcher, write_program
 from traces import Decoded
 
 PES = ["PE 0 (host a)", "PE 1 (host a)", "PE 2 (host b)", "PE 3 (host b)"]
@@ -30,22 +31,6 @@ PROGRAM = """
         atoll.recv(np.ones(4), 0)
     atoll.finalize()
 """
-
-
-def agent(folder: Path) -> str:
-    """A program in place of ssh, for hosts that are this machine."""
-    path = folder / "agent.sh"
-    path.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
-    path.chmod(0o755)
-    return str(path)
-
-
-def run(folder: Path, code: str, *options: str, hosts: str = "a:2,b:2", **changes: str) -> Done:
-    program = str(write_program(folder, code))
-    return subprocess.run(
-        [launcher(), "run", "--hosts", hosts, "--agent", agent(folder), *options, sys.executable, program],
-        env=environment(**changes), cwd=folder, capture_output=True, text=True, timeout=HANG_GUARD, check=False,
-    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")

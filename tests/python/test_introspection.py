@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 
 import atoll
@@ -83,3 +84,11 @@ def test_a_name_that_does_not_exist_suggests_the_nearest() -> None:
     with pytest.raises(AttributeError, match=r"no attribute 'qwertyuiop'$"):
         _ = atoll.qwertyuiop
     assert not hasattr(atoll, "__wrapped__")
+
+
+@pytest.mark.parametrize(
+    "name", ["logging", "fft", "atomics", "constants", "errors", "reductions", "strided", "waits"]
+)
+def test_completion_offers_a_modules_own_names(name: str) -> None:
+    module = importlib.import_module(f"atoll.{name}")
+    assert {each for each in dir(module) if not each.startswith("_")} == set(module.__all__)

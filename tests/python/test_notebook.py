@@ -144,22 +144,39 @@ def pictures(out: Any) -> list[str]:
         ("Told(), 3", ["[0] (told, 3)", "[1] (told, 3)"]),
         ("Told('_repr_latex_')", ["[0-1]", "text/latex"]),
         ("Bundle()", ["[0-1]", "application/json"]),
-        ("display(Told()); 1 / 0", None),
         ("5", ["[0] 5", "[1] 5"]),
     ],
 )  # fmt: skip
-def test_objects_that_pes_show(notebook: Notebook, cell: str, shows: list[str] | None) -> None:
+def test_objects_that_pes_show(notebook: Notebook, cell: str, shows: list[str]) -> None:
     notebook.run(
         "%%atoll -n 2\nclass Told:\n    _repr_html_ = lambda self: '<b>told</b>'\n    __repr__ = lambda self: 'told'\n"
         "    def __new__(cls, kind=None):\n"
         "        made = type('Kind', (), {kind: lambda self: '$x$'}) if kind else cls\n        return object.__new__(made)\n"
         "class Bundle:\n    def _repr_mimebundle_(self, **_): return {'application/json': {'a': 1}}\n"
     )
-    out = notebook.outputs("%%atoll\n" + cell)
-    if shows is None:
-        assert [output.output_type for output in out] == ["error"]
-    else:
-        assert pictures(out) == shows
+    assert pictures(notebook.outputs("%%atoll\n" + cell)) == shows
+
+
+@pytest.mark.parametrize(
+    ("cell", "shows", "error"),
+    [
+        ("\nprint('p')\ndisplay(1)\n1 / 0", ["[0] p", "[1] p", "[0] 1", "[1] 1"], "PE 0-1 raised ZeroDivisionError"),
+        ("\ndisplay(1)\nif atoll.my_pe() == 1: 1 / 0\natoll.barrier_all()", ["[0] 1", "[1] 1"], "PE 1 raised ZeroDiv"),
+        ("\ndisplay(1)\ntype('Bad', (), {'__repr__': lambda self: 1 / 0})()", ["[0] 1", "[1] 1"], "PE 0-1 raised"),
+        (" --timeout 1\ndisplay(1)\natoll.wait_until(atoll.zeros(1, int), '==', 1)", ["[0] 1", "[1] 1"], "Timeout: this cell"),
+    ],
+)  # fmt: skip
+def test_a_cell_that_fails_shows_what_it_displayed_before(
+    notebook: Notebook, cell: str, shows: list[str], error: str
+) -> None:
+    notebook.run("%%atoll -n 2\npass")
+    *before, last = notebook.outputs("%%atoll" + cell)
+    lines = [
+        line for line in pictures(before) if line.startswith("[")
+    ]  # a report of the hang may be beside these
+    assert sorted(lines) == sorted(shows)
+    assert last.output_type == "error" and "\n".join(last.traceback).startswith(error)
+    assert notebook.run("%%atoll\npass") == ""  # nothing is shown again
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,10 @@ def run_cell(source: str, name: str) -> tuple[list[Forms], Forms]:
     begin()
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     value = _value(_compiled(source, name), program)
-    shown = taken(value)
-    if value is None:
-        return shown, {}
-    program["_"] = value
-    return shown, forms(value)
+    last = {} if value is None else forms(value)  # first: its error must leave what the cell has displayed
+    if value is not None:
+        program["_"] = value
+    return taken(value), last
 
 
 def _value(codes: list[CodeType], program: dict[str, Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import shlex
 from typing import Any
 
@@ -15,8 +16,9 @@ from .. import _atoll
 from .._launching.failures import LaunchError, pe_ranges
 from .._pool.output import labelled
 from .._pool.pool import Pool
+from .._pool.task import ANSWER_SECONDS
 from .cells import run_cell
-from .pictures import Forms
+from .pictures import Forms, taken
 
 _USAGE = "%%atoll [-n N] [--timeout SECONDS] before a cell, or %atoll status, restart, report, stop or pool"
 
@@ -119,27 +121,39 @@ class AtollMagics(Magics):
         self._cells += 1
         try:
             shown = self.pool.run(run_cell, cell, f"<cell {self._cells} of %%atoll>", timeout=timeout)
-        except KeyboardInterrupt as error:
-            report = error.__cause__
-            raise CellInterrupt(str(report) if report else "The cell was interrupted.") from None
-        except Exception as error:
-            report = error if isinstance(error, LaunchError) else error.__cause__
-            if isinstance(report, LaunchError):
-                raise CellError(str(report), report.pe) from None
-            if isinstance(error, _atoll.Timeout | _atoll.PeDied | _atoll.CollectiveMismatch):
-                text = str(error).replace(f"Pool.run({run_cell.__name__})", "this cell")
-                text = text.replace(" Pool.restart() starts new PEs.", "")  # the next cell does
-                raise CellError(f"{type(error).__name__}: {text}") from None
-            raise
-        for i in range(max(len(displayed) for displayed, _ in shown)):
-            _display({pe: displayed[i] for pe, (displayed, _) in enumerate(shown) if i < len(displayed)})
+        except (KeyboardInterrupt, Exception) as error:
+            self._show_displayed()
+            raise _error_of_cell(error) from None
+        _display_in_order([displayed for displayed, _ in shown])
         _display({pe: value for pe, (_, value) in enumerate(shown)})
+
+    def _show_displayed(self) -> None:
+        """Show the objects that the PEs displayed before their cell failed."""
+        assert self.pool is not None
+        if any(state == "ended" for _, _, state in self.pool.status()):
+            return
+        with contextlib.suppress(Exception):  # the cell's own error is raised
+            _display_in_order(self.pool.run(taken, None, timeout=ANSWER_SECONDS + 1))
 
     def close(self) -> None:
         """End the PEs."""
         if self.pool is not None:
             self.pool.shutdown(cancel_futures=True)
             self.pool = None
+
+
+def _error_of_cell(error: BaseException) -> BaseException:
+    """Return the error that the notebook shows: the report of the PEs, without the frames of this process."""
+    if isinstance(error, KeyboardInterrupt):
+        return CellInterrupt(str(error.__cause__ or "The cell was interrupted."))
+    report = error if isinstance(error, LaunchError) else error.__cause__
+    if isinstance(report, LaunchError):
+        return CellError(str(report), report.pe)
+    if isinstance(error, _atoll.Timeout | _atoll.PeDied | _atoll.CollectiveMismatch):
+        text = str(error).replace(f"Pool.run({run_cell.__name__})", "this cell")
+        text = text.replace(" Pool.restart() starts new PEs.", "")  # the next cell does
+        return CellError(f"{type(error).__name__}: {text}")
+    return error
 
 
 def _refuse_magics(cell: str) -> None:
@@ -159,6 +173,12 @@ def _refuse_magics(cell: str) -> None:
             f"line {number} of the cell, `{line}`, is for IPython, and PEs run plain Python. Put it into a cell without "
             "%%atoll, or use time.perf_counter() for %time and subprocess.run() for !."
         )
+
+
+def _display_in_order(shown: list[list[Forms]]) -> None:
+    """Show the objects of each PE: the first ones of all PEs, then the second ones, and so on."""
+    for i in range(max(map(len, shown))):
+        _display({pe: displayed[i] for pe, displayed in enumerate(shown) if i < len(displayed)})
 
 
 def _display(shown: dict[int, Forms]) -> None:

@@ -325,8 +325,6 @@ class PoolJob:
         if kind == b"o":
             self._keep_own(pe, packet)
             return
-        for lines in pe.outputs:
-            lines.finish()  # the PE has flushed before it answered
         with self._lock:
             if kind == b"h":
                 pe.ready = True
@@ -354,7 +352,7 @@ class PoolJob:
             self.owned_by_all, self.owned_by_any = set.intersection(*owned), set.union(*owned)
 
     def _drain(self) -> None:
-        """Show the output of all PEs of a call before its result."""
+        """Show the output of all PEs of a call before its result. PEs have flushed it before they answered."""
         for pe in self._pes.values():
             for lines in pe.outputs:
                 lines.finish()
@@ -397,14 +395,20 @@ class PoolJob:
 
     def _serve(self) -> None:
         try:
+            due = self._next_time()
             while self._open:
-                left = self._next_time() - time.monotonic()
-                ready = self._selector.select(max(0.0, min(left, 3600.0)))
-                # A PE's end first: then the launcher's lines are about it.
-                for key, _ in sorted(ready, key=lambda r: r[0].fd not in self._sockets()):
+                ready = self._selector.select(max(0.0, min(due - time.monotonic(), 3600.0)))
+                if len(ready) > 1:  # a PE's end first: then the launcher's lines are about it
+                    sockets = self._sockets()
+                    ready.sort(key=lambda r: r[0].fd not in sockets)
+                for key, _ in ready:
                     if key.fd in self._selector.get_map():
                         key.data()
-                self._act_on_time(time.monotonic())  # after what has arrived: an answer is in time
+                due = self._next_time()
+                now = time.monotonic()  # after what has arrived: an answer is in time
+                if now >= due or self._late:
+                    self._act_on_time(now)
+                    due = self._next_time()
             self._process.wait()
         finally:
             self._end()

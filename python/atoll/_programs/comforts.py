@@ -20,6 +20,12 @@ _here = threading.local()  # .phases: names of the phases that this thread is in
 _times: dict[str, list[float]] = {}  # path of a phase: number of ends, seconds
 
 
+def _check(function: str, pe: int, team: _atoll.Team | None) -> None:
+    """Raise NotInitialized, PeError or InvalidArgument if the function cannot run on this PE."""
+    _atoll._check_job(function)  # here: a frame of _objects would give the error its name
+    check_pe(function, "pe", pe, team)
+
+
 def print_in_order(
     *values: object,
     sep: str = " ",
@@ -52,6 +58,7 @@ def print_in_order(
     for name, given in (("sep", sep), ("end", end)):
         if not isinstance(given, str):
             raise TypeError(f"print({name}={given!r}): expected a string.")
+    _check("print", 0, team)
     text = sep.join(map(str, values)) + end
     texts = gather_object(text, 0, team=team)
     if texts is not None:
@@ -89,13 +96,18 @@ class on:
     """
 
     def __init__(self, pe: int, team: _atoll.Team | None = None) -> None:
+        if callable(pe):
+            raise TypeError(f"on({_name_of(pe)}): expected a PE, as in @atoll.on(0).")
         self._pe, self._team = pe, team
 
     def __bool__(self) -> bool:
-        check_pe("on", "pe", self._pe, self._team)
+        _check("on", self._pe, self._team)
         return bool(_atoll.my_pe(self._team) == self._pe)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(function):
+            raise TypeError(f"on({self._pe!r})({function!r}): expected a function, which that PE then runs.")
+
         @functools.wraps(function)
         def only_there(*args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs) if self else None
@@ -147,7 +159,7 @@ def once(
 
     @functools.wraps(run)
     def everywhere(*args: Any, **kwargs: Any) -> Any:
-        check_pe("once", "pe", pe, team)
+        _check("once", pe, team)
         if _atoll.my_pe(team) != pe:
             failed, value = bcast_object(None, pe, team=team)
             if failed:
@@ -162,6 +174,10 @@ def once(
         return value
 
     return everywhere
+
+
+def _name_of(function: object) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _picklable(error: Exception) -> Exception:
@@ -205,6 +221,11 @@ class phase:
     """
 
     def __init__(self, name: str) -> None:
+        if callable(name):
+            called = _name_of(name)
+            raise _atoll.InvalidArgument(
+                f'phase({called}): the name is missing, as in @atoll.phase("{called}").'
+            )
         if not isinstance(name, str) or not name or "/" in name:
             raise _atoll.InvalidArgument(f"phase(): name is {name!r}; pass a text without slashes.")
         self.name = name

@@ -17,6 +17,21 @@ Item = TypeVar("Item")
 _INTERVAL_S = 0.1  # between two updates of the bar, and between two messages of a PE
 
 
+def _cure(iterable: object, total: object) -> str:
+    """Return the text of the error about steps that cannot be counted."""
+    if isinstance(iterable, int):
+        return f"progress(): the iterable is {iterable}; pass range({iterable}), or total={iterable} for a `with` block."
+    if total is not None:
+        return f"progress(): total is {total!r}; pass the number of this PE's steps, an integer from 0."
+    if iterable is None:
+        return (
+            "progress(): nothing to count; pass what this PE loops over, or total=, the number of its steps."
+        )
+    return (
+        f"progress(): a {type(iterable).__name__} has no length; pass total=, the number of this PE's steps."
+    )
+
+
 class progress(Generic[Item]):
     """Show one progress bar for the loops of all PEs.
 
@@ -71,10 +86,9 @@ class progress(Generic[Item]):
             mine = operator.index(len(iterable) if total is None else total)  # type: ignore[arg-type]
         except TypeError:
             mine = -1
+        _atoll._check_job("progress")
         if mine < 0:
-            raise _atoll.InvalidArgument(
-                f"progress(): total is {total!r}; pass the number of this PE's steps."
-            )
+            raise _atoll.InvalidArgument(_cure(iterable, total))
         self._iterable = iterable
         self._words: Any = zeros(2, "i8")  # on PE 0: the steps of all PEs, and how many PEs have ended
         steps = int(_atoll.sum_reduce(mine))

@@ -203,9 +203,9 @@ def _has_driver() -> bool:
 
 def _is_launched() -> bool:
     """Return whether `atoll run` started this process. Its variable is used up when the process joins the job."""
-    from .. import _job
+    from .. import _atoll, _job
 
-    return "ATOLL_LAUNCHED" in os.environ or _job._launched != ""
+    return _atoll._launched() or _job._launched != ""
 
 
 # Variables of other launchers with the number of a process: mpirun, mpiexec, srun and torchrun.
@@ -214,12 +214,12 @@ _NUMBERS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RAN
 
 def _number() -> str:
     """Return the number of this process in its job; "0" for one that no launcher started."""
-    from .. import _atoll
+    from .. import _atoll, _job
 
     if _atoll.is_initialized():  # the variable of `atoll run` is used up then
         return str(_atoll.my_pe())
-    if "ATOLL_LAUNCHED" in os.environ:
-        return (os.environ["ATOLL_LAUNCHED"].split(":")[1:2] or ["0"])[0]
+    if invitation := _job._invitation():
+        return invitation[0]
     return next((os.environ[name] for name in _NUMBERS if name in os.environ), "0")
 
 

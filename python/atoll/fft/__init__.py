@@ -30,6 +30,11 @@ __all__ = [
     *("irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn"),
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Shape = int | Sequence[int] | None
 
 

@@ -5,16 +5,25 @@
 
 namespace atl::cli {
 
+static std::string text_of(const CLI::ParseError& error) {
+    static const std::string theirs = "was given a disallowed flag override";
+    const std::string text = error.what();
+    const std::size_t at = text.find(theirs);
+    if (at != std::string::npos) return "--" + text.substr(0, at) + "takes no value";
+    return text;
+}
+
 bool parse(CLI::App& app, Arguments arguments, const std::string& hint) {
     try {
         std::reverse(arguments.begin(), arguments.end());  // CLI11 expects them in reverse
+        for (CLI::Option* option : app.get_options()) option->disable_flag_override();  // no --pdb=3
         app.parse(arguments);
         return true;
     } catch (const CLI::CallForHelp&) {
         std::cout << app.help();
         return false;
     } catch (const CLI::ParseError& error) {
-        throw UsageError(error.what() + hint);
+        throw UsageError(text_of(error) + hint);
     }
 }
 

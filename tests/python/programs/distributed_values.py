@@ -265,6 +265,10 @@ def errors_name_the_call_and_the_cure(rng: random.Random) -> None:
             (lambda: arrays.shuffle(a, seed=None), "a seed is an integer"),
             (lambda: arrays.random(3, seed=-1), "a seed is 0 or more"),
             (lambda: arrays.zeros(3, halos=1), "zeros() has no argument 'halos'; did you mean 'halo'"),
+            (
+                lambda: arrays.zeros(3, periodic=True),
+                "a border belongs to the exchange, as in exchange_halo(",
+            ),
             (lambda: arrays.from_array(np.ones(3), dists=1), "from_array() has no argument 'dists'"),
             (
                 lambda: a.reshape(12, order="F"),

@@ -25,11 +25,25 @@ Array = np.ndarray[Any, Any]
 
 
 _KEYWORDS = ("grid", "dist", "halo", "team", "device", "xp")
+_BORDERS = (
+    "periodic",
+    "border",
+    "boundary",
+    "wrap",
+    "reflect",
+    "symmetric",
+    "edge",
+)  # which people pass to zeros()
 
 
 def require_keywords(call: str, given: Iterable[str], note: str = "") -> None:
     """Raise a TypeError for a keyword that `DistArray` does not have."""
     for name in given:
+        if name in _BORDERS:
+            raise TypeError(
+                f"{call}() has no argument {name!r}; a border belongs to the exchange, as in "
+                'exchange_halo("periodic").'
+            )
         if name not in _KEYWORDS:
             near = difflib.get_close_matches(name, _KEYWORDS, 1)
             raise TypeError(
