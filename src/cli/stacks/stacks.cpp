@@ -9,9 +9,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -105,60 +107,164 @@ class FramePrinter {
     std::size_t count_ = 0;
 };
 
-/// The stacks that the signal handler wrote.
-PeStacks native_stacks(const StackArea& area, int pid, StackDetail detail) {
-    PeStacks stacks;
-    stacks.program.emplace_back();
-    const Lines lines = detail == StackDetail::all ? Lines::all : Lines::of_program;
-    const std::vector<Object> objects = objects_of(pid);
-    const std::size_t threads =
-        std::min<std::size_t>(area.next.load(std::memory_order_acquire), StackArea::most_threads);
-    for (std::size_t t = 0; t < threads; ++t) {
-        const StackArea::Thread& thread = area.threads[t];
-        const std::size_t frames =
-            std::min<std::size_t>(thread.frames.load(std::memory_order_acquire), StackArea::most_frames);
-        const std::int32_t id = thread.id.load(std::memory_order_relaxed);
-        if (detail != StackDetail::all && id != pid) continue;
-        stacks.text += "  thread " + std::to_string(id) + ":\n";
-        FramePrinter printer(stacks.text);
-        for (std::size_t i = 0; i < frames; ++i) {
-            const std::uint64_t address = thread.addresses[i].load(std::memory_order_relaxed);
-            // All but the first are return addresses; the byte before each belongs to the call instruction.
-            NamedFrame frame = named(objects, i == 0 ? address : address - 1, lines);
-            printer.print(frame);
-            frame.is_program = frame.is_program && !frame.is_of_headers;
-            if (id == pid && frame.is_program && stacks.site.empty()) stacks.site = frame.text;
-            if (detail == StackDetail::site && !stacks.site.empty()) return stacks;
-            if (id == pid && frame.is_program && frame.file.empty()) {
-                stacks.program.front().push_back(frame.text);
-                if (detail == StackDetail::program && frame.text.starts_with("main ")) return stacks;
-            }
+/// Reads the stacks that the signal handler wrote.
+class NativeReader {
+  public:
+    NativeReader(const StackArea& area, int pid, StackDetail detail)
+        : area_(area),
+          pid_(pid),
+          detail_(detail),
+          lines_(detail == StackDetail::all ? Lines::all : Lines::of_program),
+          objects_(objects_of(pid)),
+          program_(executable_of(pid)) {}
+
+    PeStacks read() {
+        stacks_.program.emplace_back();
+        const std::size_t written = area_.next.load(std::memory_order_acquire);
+        const std::size_t threads = std::min<std::size_t>(written, StackArea::most_threads);
+        for (std::size_t t = 0; t < threads; ++t) {
+            const StackArea::Thread& thread = area_.threads[t];
+            const bool is_main = thread.id.load(std::memory_order_relaxed) == pid_;
+            if (is_main)
+                read_main(thread);
+            else if (detail_ != StackDetail::site)
+                read_other(thread);
         }
-        printer.flush();
+        if (written > threads)
+            stacks_.text += "  and " + std::to_string(written - threads) + " more threads\n";
+        return std::move(stacks_);
     }
-    return stacks;
-}
+
+  private:
+    static std::string executable_of(int pid) {
+        std::error_code failed;
+        return std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe", failed);
+    }
+
+    void read_main(const StackArea::Thread& thread) {
+        Frames frames(*this, thread, "");
+        std::vector<std::string>& its = stacks_.program.front().frames;
+        for (NamedFrame frame; frames.next(frame);) {
+            frame.is_program = frame.is_program && !frame.is_of_headers;
+            if (frame.is_program && stacks_.site.empty()) stacks_.site = frame.text;
+            if (detail_ == StackDetail::site && !stacks_.site.empty()) return;
+            if (!frame.is_program || !frame.file.empty()) continue;
+            its.push_back(frame.text);
+            if (detail_ == StackDetail::program && frame.text.starts_with("main ")) return;
+        }
+    }
+
+    /// Threads of libraries, as of OpenBLAS, have no frame of the program.
+    void read_other(const StackArea::Thread& thread) {
+        const std::int32_t id = thread.id.load(std::memory_order_relaxed);
+        const std::string task = "/proc/" + std::to_string(pid_) + "/task/" + std::to_string(id);
+        std::string name;
+        std::getline(std::ifstream(task + "/comm"), name);
+        ProgramStack stack{"another thread", {}};
+        bool is_program = false;
+        Frames frames(*this, thread, name);
+        for (NamedFrame frame; frames.next(frame);) {
+            if (!frame.is_program || frame.is_of_headers || !frame.file.empty()) continue;
+            is_program = is_program || !frame.line.empty() || frames.path() == program_;
+            stack.frames.push_back(frame.text);
+        }
+        if (is_program) stacks_.program.push_back(std::move(stack));
+    }
+
+    /// The frames of a thread, which become text as they are read.
+    class Frames {
+      public:
+        Frames(NativeReader& reader, const StackArea::Thread& thread, const std::string& name)
+            : reader_(reader), thread_(thread), printer_(reader.stacks_.text) {
+            reader.stacks_.text += "  thread " +
+                                   std::to_string(thread.id.load(std::memory_order_relaxed)) +
+                                   (name.empty() ? "" : " (" + name + ")") + ":\n";
+            count_ = std::min<std::size_t>(thread.frames.load(std::memory_order_acquire),
+                                           StackArea::most_frames);
+        }
+        Frames(const Frames&) = delete;
+        Frames& operator=(const Frames&) = delete;
+        ~Frames() { printer_.flush(); }
+
+        bool next(NamedFrame& frame) {
+            if (at_ == count_) return false;
+            // All but the first are return addresses; the byte before each belongs to the call instruction.
+            const std::uint64_t address =
+                thread_.addresses[at_].load(std::memory_order_relaxed) - (at_ == 0 ? 0 : 1);
+            ++at_;
+            const Object* const object = object_of(reader_.objects_, address);
+            path_ = object == nullptr ? "" : object->path;
+            frame = named(reader_.objects_, address, reader_.lines_);
+            printer_.print(frame);
+            return true;
+        }
+        const std::string& path() const { return path_; }  ///< the file of the last frame
+
+      private:
+        NativeReader& reader_;
+        const StackArea::Thread& thread_;
+        FramePrinter printer_;
+        std::string path_;
+        std::size_t at_ = 0, count_ = 0;
+    };
+
+    const StackArea& area_;
+    int pid_;
+    StackDetail detail_;
+    Lines lines_;
+    std::vector<Object> objects_;
+    std::string program_;
+    PeStacks stacks_;
+};
 
 struct Asked {
     int pe = -1;
     int pid = 0;
-    std::uint32_t before = 0;
+    std::uint32_t before = 0, tasks_before = 0;
+    std::uint32_t expected = 1;  ///< answers
+    bool has_tasks = false;
     common::Fd python;
     off_t python_from = 0;
     std::string refusal;
 };
 
-/// True if the process has a handler of the signal, which would end it else.
-bool handles(int pid, int signal) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/status");
-    constexpr std::string_view name = "SigCgt:";
+/// A set of signals in a file of /proc such as /proc/1/status: "SigCgt:".
+std::uint64_t signals_in(const std::string& path, std::string_view name) {
+    std::ifstream file(path);
     for (std::string line; std::getline(file, line);)
-        if (line.starts_with(name))
-            return (std::strtoull(line.c_str() + name.size(), nullptr, 16) >> (signal - 1) & 1) != 0;
-    return false;
+        if (line.starts_with(name)) return std::strtoull(line.c_str() + name.size(), nullptr, 16);
+    return 0;
 }
 
-Asked ask(const common::BoardView& board, int pe) {
+bool has_signal(std::uint64_t set, int signal) { return (set >> (signal - 1) & 1) != 0; }
+
+/// True if the process has a handler of the signal, which would end it else.
+bool handles(int pid, int signal) {
+    return has_signal(signals_in("/proc/" + std::to_string(pid) + "/status", "SigCgt:"), signal);
+}
+
+/// Asks the threads of a process other than its first, and returns their number. Threads of Atoll block
+/// signals.
+std::uint32_t ask_threads(int pid, int number) {
+    const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+    std::uint32_t asked = 0;
+    std::error_code failed;
+    for (const auto& entry : std::filesystem::directory_iterator(tasks, failed)) {
+        const int thread = std::atoi(entry.path().filename().c_str());
+        if (thread == pid || asked + 1 >= StackArea::most_threads) continue;
+        if (has_signal(signals_in(entry.path() / "status", "SigBlk:"), number)) continue;
+        siginfo_t info{};
+        info.si_signo = number;
+        info.si_code = SI_QUEUE;
+        info.si_pid = ::getpid();
+        info.si_uid = ::getuid();
+        info.si_value.sival_int = common::one_thread;
+        if (::syscall(SYS_rt_tgsigqueueinfo, pid, thread, number, &info) == 0) ++asked;
+    }
+    return asked;
+}
+
+Asked ask(const common::BoardView& board, int pe, StackDetail detail) {
     Asked asked;
     asked.pe = pe;
     StackArea& area = board.stacks(pe);
@@ -183,7 +289,12 @@ Asked ask(const common::BoardView& board, int pe) {
     }
     asked.before = area.answers.load(std::memory_order_acquire);
     area.next.store(0, std::memory_order_release);
+    asked.has_tasks = area.has_tasks.load(std::memory_order_acquire) != 0;
+    asked.tasks_before = area.task_answers.load(std::memory_order_acquire);
     if (kill(asked.pid, number) != 0) asked.refusal = std::string("cannot be asked: ") + std::strerror(errno);
+    // Python writes the stacks of all its threads at once.
+    const bool asks_all = detail == StackDetail::all || (detail == StackDetail::program && !asked.python);
+    if (asked.refusal.empty() && asks_all) asked.expected += ask_threads(asked.pid, number);
     return asked;
 }
 
@@ -204,14 +315,27 @@ std::vector<PeStacks> read_stacks(const common::BoardView& board, const std::vec
                                   double patience_s, StackDetail detail) {
     using Clock = std::chrono::steady_clock;
     std::vector<Asked> asked;
-    for (const int pe : pes) asked.push_back(ask(board, pe));
-    const auto end = Clock::now() + std::chrono::duration<double>(patience_s);
-    const auto is_silent = [&](const Asked& one) {
-        return one.refusal.empty() &&
-               board.stacks(one.pe).answers.load(std::memory_order_acquire) == one.before;
+    for (const int pe : pes) asked.push_back(ask(board, pe, detail));
+    const auto begin = Clock::now();
+    const auto answers_to = [&](const Asked& one) {
+        return board.stacks(one.pe).answers.load(std::memory_order_acquire) - one.before;
     };
-    while (std::any_of(asked.begin(), asked.end(), is_silent) && Clock::now() < end)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const auto is_silent = [&](const Asked& one) { return one.refusal.empty() && answers_to(one) == 0; };
+    const auto lacks_answers = [&](const Asked& one) {
+        return one.refusal.empty() && answers_to(one) < one.expected;
+    };
+    const auto lacks_tasks = [&](const Asked& one) {
+        return one.has_tasks && one.refusal.empty() &&
+               board.stacks(one.pe).task_answers.load(std::memory_order_acquire) == one.tasks_before;
+    };
+    const auto wait_while = [&](const auto& lacks, double seconds) {
+        const auto end = begin + std::chrono::duration<double>(seconds);
+        while (std::any_of(asked.begin(), asked.end(), lacks) && Clock::now() < end)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    wait_while(lacks_answers, patience_s);
+    // A PE in a call that keeps the GIL writes no tasks.
+    wait_while(lacks_tasks, patience_s);
     std::vector<PeStacks> all;
     for (const Asked& one : asked) {
         PeStacks& stacks = all.emplace_back();
@@ -222,7 +346,7 @@ std::vector<PeStacks> read_stacks(const common::BoardView& board, const std::vec
         else {
             if (one.python) stacks = python_stacks(written_since(one));
             if (detail != StackDetail::all && !stacks.site.empty()) continue;
-            PeStacks native = native_stacks(board.stacks(one.pe), one.pid, detail);
+            PeStacks native = NativeReader(board.stacks(one.pe), one.pid, detail).read();
             stacks.text += native.text;
             if (stacks.site.empty()) stacks.site = native.site;
             if (stacks.program.empty()) stacks.program = std::move(native.program);

@@ -16,6 +16,8 @@ struct WordUpdates {
     bool tells_fault = false;
     /// True if the mistake is an update that is missing so far. A PE that waits itself may make it later.
     bool is_omission = false;
+    /// True if the mistake is that a PE has made fewer updates than others. It may make them after its wait.
+    bool is_late = false;
     /// True if no PE is known to have updated the word, and `text` names no mistake. It then names the
     /// PEs that updated that word of other PEs, if any.
     bool is_root = false;
