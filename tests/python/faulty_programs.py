@@ -269,7 +269,7 @@ FAULTY = {
             atoll.wait_until(go, ">=", 1, index=0)
         """,
         r"PE 2 waits for an update of a child that it does not have: PE 1,3-5 updated words of their parents in a "
-        r"binary tree, and PE 5 is its only child .*; PE 0,2 wait in wait_until on element 1 .* at program\.py:7",
+        r"binary tree, and PE 5 is its only child .*; PE 2 waits in wait_until on element 1 .* at program\.py:7",
     ),
     "a set among additions of one other PE": (
         3,

@@ -487,6 +487,8 @@ int only_updater(const std::vector<PeDoing>& doing, int waiting) {
     const Known known(doing, waiting);
     if (known.is_polled()) return -1;
     const std::vector<Update> updates = updates_of_word(known);
+    if (const std::optional<WordUpdates> left = left_tree(known, !updates.empty()); left && left->is_omission)
+        return left->pes.front();
     if (known.has_lost() || updates.size() != 1 || updates[0].pe == waiting) return -1;
     const UpdateSeen& seen = updates[0].seen;
     // One addition to a counter: any other PE may owe one, too. Not if this one has updated another counter.
