@@ -61,7 +61,7 @@ def _loop_of(frame: FrameType | None) -> tuple[asyncio.AbstractEventLoop | None,
         if "asyncio" in frame.f_code.co_filename:
             values = frame.f_locals
             its = values.get("self")
-            its = getattr(its, "_loop", its)  # of asyncio.Runner
+            its = getattr(its, "_loop", its)  # an asyncio.Runner has it
             if loop is None and isinstance(its, asyncio.AbstractEventLoop):
                 loop = its
             until = values.get("future", values.get("task"))
@@ -96,7 +96,7 @@ def _stack(task: Task) -> list[str]:
 
 
 def _awaited(task: Task) -> Iterator[Task]:
-    """Iterate over a task and the one that it waits for, which may wait for another, and so on."""
+    """Iterate over a task, the one that it waits for, the one that this waits for, and so on."""
     seen: set[int] = set()
     following: Task | None = task
     while following is not None and id(following) not in seen:

@@ -414,7 +414,9 @@ atoll.barrier_all()
 def test_a_report_has_the_tasks_of_an_event_loop(hanging: Start) -> None:
     """A coroutine that waits is on no thread's stack."""
     job = hanging("import asyncio\n" + BEGIN + COROUTINES, 2)
-    job.asked_until(r"PE 1 is in its own code at program.py:9, and PE 0 waits for it in barrier at program.py:11")
+    job.asked_until(
+        r"PE 1 is in its own code at program.py:9, and PE 0 waits for it in barrier at program.py:11"
+    )
     while job.next_line() != "stacks in the program, of one PE of each line:":
         pass
     assert [job.next_line() for _ in range(2)] == [

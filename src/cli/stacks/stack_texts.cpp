@@ -118,7 +118,8 @@ class PythonReader {
 
     PeStacks take() {
         std::vector<ProgramStack>& all = stacks_.program;
-        std::stable_partition(all.begin(), all.end(), [](const ProgramStack& one) { return one.label.empty(); });
+        std::stable_partition(all.begin(), all.end(),
+                              [](const ProgramStack& one) { return one.label.empty(); });
         ProgramStack& main = main_stack();
         if (stacks_.is_in_loop && !awaited_.empty()) {
             stacks_.site = awaited_site_;
@@ -163,7 +164,8 @@ class PythonReader {
             std::string& found = is_standard(line)    ? standard_site_
                                  : is_installed(line) ? installed_site_
                                                       : stacks_.site;
-            if (stacks_.site.empty() && line.find("/asyncio/") != std::string::npos) stacks_.is_in_loop = true;
+            if (stacks_.site.empty() && line.find("/asyncio/") != std::string::npos)
+                stacks_.is_in_loop = true;
             if (!is_ours && found.empty() && !(is_command && is_in_pool_)) found = site;
         }
         if (!is_of_program) return;

@@ -101,8 +101,9 @@ std::optional<WordUpdates> sets_among_additions(const Known& known, const std::v
     const bool sets_one = set.value == added && adding.size() >= least_adding;
     const bool sets_its_count = set.count >= 2 && set.value == set.count && added == 1;
     if (!sets_one && !sets_its_count) return std::nullopt;
-    return fault(setting->pe, text_of(set, "the awaited word") + ", to which PE " + common::pe_ranges(adding) +
-                                  (adding.size() == 1 ? " adds " : " add ") + number_text(*added));
+    return fault(setting->pe, text_of(set, "the awaited word") + ", to which PE " +
+                                  common::pe_ranges(adding) + (adding.size() == 1 ? " adds " : " add ") +
+                                  number_text(*added));
 }
 
 std::optional<WordUpdates> next_in_turn(const Known& known, const std::vector<Update>& updates) {

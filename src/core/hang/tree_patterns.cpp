@@ -1,5 +1,5 @@
-// A tree of PEs, in which each PE updates a word of its parent: the child that has not, or a parent that waits
-// for a child more than it has.
+// A tree of PEs, in which each PE updates a word of its parent. At fault is a child that has not, or a parent
+// that waits for more children than it has.
 #include "common/pe_ranges.hpp"
 #include "core/hang/update_patterns.hpp"
 #include "core/hang/wait_graph.hpp"
@@ -61,15 +61,17 @@ std::optional<WordUpdates> fault_in(const Known& known, const Tree& tree, bool i
     if (pes.empty() || children.empty()) return std::nullopt;
     for (const int child : children)
         if (!is_of(pes, child)) silent.push_back(child);
-    const std::string others = "PE " + common::pe_ranges(pes), shape = std::string(" in a ") + tree.name + " tree";
+    const std::string others = "PE " + common::pe_ranges(pes),
+                      shape = std::string(" in a ") + tree.name + " tree";
     const std::string verb = known.verb();
     if (silent.size() == 1)
-        return omission(silent[0], "is not known to have " + verb + " the awaited word, where " + others + " " +
-                                       verb + " words of their parents" + shape);
+        return omission(silent[0], "is not known to have " + verb + " the awaited word, where " + others +
+                                       " " + verb + " words of their parents" + shape);
     if (!silent.empty() || is_updated) return std::nullopt;
-    return fault(known.waiting(), "waits for an update of a child that it does not have: " + others + " " + verb +
-                                      " words of their parents" + shape + ", and " + pe_text(children) +
-                                      (children.size() == 1 ? " is its only child" : " are all its children"));
+    return fault(known.waiting(),
+                 "waits for an update of a child that it does not have: " + others + " " + verb +
+                     " words of their parents" + shape + ", and " + pe_text(children) +
+                     (children.size() == 1 ? " is its only child" : " are all its children"));
 }
 
 }  // namespace

@@ -33,9 +33,9 @@ std::optional<WordUpdates> sets_among_additions(const Known& known, const std::v
 std::optional<WordUpdates> next_in_turn(const Known& known, const std::vector<Update>& updates);
 /// The PE whose only update of the awaited word left it at 0.
 std::optional<WordUpdates> set_without_change(const Known& known, const std::vector<Update>& updates);
-/// The PE of a tree, by usual numbers of its PEs, that has not updated its parent, the waiting PE. The waiting
-/// PE, if all its children have updated other words of that array, and `is_updated` is false: no PE has
-/// updated the awaited one.
+/// The PE of a tree, by usual numbers of its PEs, that has not updated its parent, the waiting PE. The
+/// waiting PE, if all its children have updated other words of that array, and `is_updated` is false: no PE
+/// has updated the awaited one.
 std::optional<WordUpdates> left_tree(const Known& known, bool is_updated);
 /// The PEs that owe their part of a sum: all others have added it. Each part is the same.
 std::optional<WordUpdates> owed_parts(const Known& known, const std::vector<Update>& updates);

@@ -119,7 +119,7 @@ std::optional<WordUpdates> fewer_additions(const Known& known, const std::vector
     const auto& [many, others] = *by_count.rbegin();
     if (pe.size() != 1 || others.size() < 2) return std::nullopt;
     return lateness(pe[0], "has added to the awaited word " + times_text(few) + ", and PE " +
-                            common::pe_ranges(others) + " " + std::to_string(many) + " times");
+                               common::pe_ranges(others) + " " + std::to_string(many) + " times");
 }
 
 /// The additions of the waiting PE to the copy of the awaited word on `pe`; 0 if it made other updates, too.
@@ -216,7 +216,7 @@ std::optional<WordUpdates> behind_others(const EqualUpdates& alike) {
         return lateness(pe, text_of(seen, "the awaited word") + others + text_of(alike.theirs, "other PEs'"));
     if (seen.kind == UpdateKind::add && seen.count < alike.theirs.count)
         return lateness(pe, "has updated the awaited word " + times_text(seen.count) + others +
-                             "have updated other PEs' " + std::to_string(alike.theirs.count) + " times");
+                                "have updated other PEs' " + std::to_string(alike.theirs.count) + " times");
     return std::nullopt;
 }
 
