@@ -96,7 +96,7 @@ def _stack(task: Task) -> list[str]:
 
 
 def _awaited(task: Task) -> Iterator[Task]:
-    """Iterate over a task, the one that it waits for, the one that this waits for, and so on."""
+    """Iterate over a task and those behind its wait: the awaited one first, then the one awaited by that."""
     seen: set[int] = set()
     following: Task | None = task
     while following is not None and id(following) not in seen:

@@ -140,7 +140,7 @@ std::string waiters_for_word_text(const WaitGraph& graph, const Waiters& one, bo
 }
 
 /// "; PE 6 waits in barrier at x.c:19": the collective call to which the PE at fault has gone on. Else empty.
-std::string present_place(const WaitGraph& graph, const Waiters& one) {
+std::string present_call(const WaitGraph& graph, const Waiters& one) {
     const std::vector<int>& pes = one.word.pes;
     if (!one.word.tells_fault || pes.size() != 1) return {};
     const PeDoing& its = graph.of(pes[0]);
@@ -197,7 +197,7 @@ std::optional<Cause> unset_words(const WaitGraph& graph) {
         }
         pes.insert(pes.end(), all[i].pes.begin(), all[i].pes.end());
     }
-    text += present_place(graph, all[0]);
+    text += present_call(graph, all[0]);
     std::sort(unshown.begin(), unshown.end());
     if (!unshown.empty())
         text += "; " + pe_text(unshown) + verb(unshown, " waits", " wait") + " for other words";

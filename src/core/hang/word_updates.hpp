@@ -35,9 +35,9 @@ WordUpdates updates_of_word_of(const std::vector<common::PeDoing>& doing, int wa
 /// Those that tell no mistake, of a word that no PE is known to have updated.
 WordUpdates updates_elsewhere(const std::vector<common::PeDoing>& doing, int waiting);
 
-/// The only PE that has updated the awaited word of `waiting` and may owe it another update. Or the only child
-/// in a tree that has not updated it. -1 if none or several have. One put does not count: it may set a word's
-/// first value.
+/// The only PE that has updated the awaited word of `waiting` and may owe it another update. Or the only
+/// child in a tree that has not updated it. -1 if none or several have. One put does not count: it may set a
+/// word's first value.
 int only_updater(const std::vector<common::PeDoing>& doing, int waiting);
 
 }  // namespace atl::core
