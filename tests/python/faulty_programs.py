@@ -287,4 +287,20 @@ FAULTY = {
         """,
         r"PE 2 last set the awaited word to 6, to which PE 1 adds 1 \(its signals: program\.py:9\); PE 0 waits in",
     ),
+    "a binomial tree to which a PE does not come": (
+        8,
+        """
+        up = atoll.signal()
+        children = [me + mask for mask in (1, 2, 4) if me & (2 * mask - 1) == 0 and me + mask < 8]
+        if me != 6:
+            if children:
+                atoll.signal_wait_until(up, ">=", len(children))
+            if me > 0:
+                atoll.signal_add(up, 1, me & (me - 1))
+        atoll.barrier_all()
+        """,
+        r"PE 6 waits in barrier at program\.py:11 for PE 4, which waits for it in signal_wait_until at program\.py:8 \(.*: "
+        r"found 1, waiting for >= 2, PE 6 is not known to have signalled the awaited word, where PE 1-3,5,7 signalled words "
+        r"of their parents in a binomial tree",
+    ),
 }
