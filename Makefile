@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo demo-shmem4py test ci docs sanitize linkcheck cross clusters kernels cute torch lint hostile bench soak wheel packages stubs format setup setup-test setup-cross setup-packages clean distclean help
+.PHONY: all demo demo-shmem4py test ci docs sanitize linkcheck cross clusters kernels cute torch lint hostile bench soak wheel packages debians stubs format setup setup-test setup-cross setup-packages clean distclean help
 
 all: setup ## a ready environment: .venv/bin/atoll, and `import atoll` in .venv/bin/python
 	@scripts/install.sh
@@ -61,6 +61,9 @@ wheel: setup ## a wheel in dist/, with kernels for all GPUs, tried in an environ
 
 packages: setup setup-packages ## the files of a release in dist/, and the recipes of packaging/ (35 minutes; not in ci)
 	@scripts/packages.sh
+
+debians: ## README's two commands on fresh Debian 12 and 13 (an hour; needs root; not in ci)
+	@scripts/debians.sh
 
 stubs: all ## write python/atoll/_atoll.pyi anew from the built module
 	@scripts/stubs.sh

@@ -20,6 +20,6 @@ fingerprint() {
 now=$(fingerprint)
 if [ "$now" != "$(cat .venv/atoll.fingerprint 2>/dev/null)" ]; then
     step "package into .venv" "$python" -m pip install --disable-pip-version-check --no-build-isolation --no-deps \
-        -Cbuild-dir=build/release --editable .
+        --config-settings=build-dir=build/release --editable .
     fingerprint >.venv/atoll.fingerprint
 fi

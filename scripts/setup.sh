@@ -91,7 +91,8 @@ venv() {
     local base
     base=$(newest_python)
     [ -x "$python" ] || step "Python environment in .venv" "$base" -m venv .venv
-    [ -x .venv/bin/uv ] || "$python" -m pip install -q --disable-pip-version-check uv >"$logs/uv.log" 2>&1 || true # pip will do
+    # pip 22.1 is the first one that takes --config-settings. Without uv, pip will do.
+    [ -x .venv/bin/uv ] || "$python" -m pip install -q --disable-pip-version-check 'pip>=22.1' uv >"$logs/uv.log" 2>&1 || true
     step "Python packages" again install_into .venv -r requirements-dev.txt
     cp requirements-dev.txt .venv/requirements-dev.txt
 }

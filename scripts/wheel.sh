@@ -16,8 +16,8 @@ make_wheel() {
     if ninja -C "$release" -t query atoll_cuda_every_gpu >/dev/null 2>&1; then
         targets+=";atoll_cuda_every_gpu" component=python_every_gpu
     fi
-    "$python" -m pip wheel --no-build-isolation --no-deps -Cbuild-dir="$release" -Cbuild.targets="$targets" \
-        -Cinstall.components="python;$component" -Cwheel.tags="$(tag)" -w dist .
+    "$python" -m pip wheel --no-build-isolation --no-deps --config-settings=build-dir="$release" --config-settings=build.targets="$targets" \
+        --config-settings=install.components="python;$component" --config-settings=wheel.tags="$(tag)" -w dist .
 }
 # The oldest systems for which the wheel is. Its symbols are checked against this promise.
 tag() {

@@ -69,10 +69,10 @@ torch_modules() {
 make_wheel() {
     rm -f dist/atoll-*-"$tag-${platform}_$machine".whl
     local root=$work/bullseye-$machine
-    "$python" -m pip wheel --no-build-isolation --no-deps -Cbuild-dir="$work/tree-$machine" \
-        -Ccmake.define.CMAKE_TOOLCHAIN_FILE="$PWD/cmake/sysroot.cmake" -Ccmake.define.ATOLL_MACHINE="$machine" \
-        -Ccmake.define.ATOLL_SYSROOT="$root" -Ccmake.define.ATOLL_PYTHON_HEADERS="$root/usr/include/${headers#*/}" \
-        -Ccmake.define.ATOLL_TORCH_MODULES="$prebuilt" -Cwheel.tags="$tag-${platform}_$machine" -w dist .
+    "$python" -m pip wheel --no-build-isolation --no-deps --config-settings=build-dir="$work/tree-$machine" \
+        --config-settings=cmake.define.CMAKE_TOOLCHAIN_FILE="$PWD/cmake/sysroot.cmake" --config-settings=cmake.define.ATOLL_MACHINE="$machine" \
+        --config-settings=cmake.define.ATOLL_SYSROOT="$root" --config-settings=cmake.define.ATOLL_PYTHON_HEADERS="$root/usr/include/${headers#*/}" \
+        --config-settings=cmake.define.ATOLL_TORCH_MODULES="$prebuilt" --config-settings=wheel.tags="$tag-${platform}_$machine" -w dist .
 }
 
 # auditwheel computes the oldest systems itself; they must be those of the tag, or older. It knows no libraries but the

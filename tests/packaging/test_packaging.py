@@ -35,7 +35,7 @@ def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     run(sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "--no-cache-dir",
-        f"-Cbuild-dir={BUILD}", "-w", folder, ROOT)  # fmt: skip
+        f"--config-settings=build-dir={BUILD}", "-w", folder, ROOT)  # fmt: skip
     (built,) = folder.glob("atoll-*.whl")
     return built
 

@@ -308,7 +308,11 @@ void Ucx::fence_rma(ContextId context, int pe) {
     engine_->note_fence();
     if (!engine_->rma()->is_open()) return;
     Lock lock(engine_->mutex());
-    const Touched to = pe >= 0 ? Touched{pe} : *contexts_[context];
+    Touched to;  // a copy, since others may send meanwhile
+    if (pe >= 0)
+        to.push_back(pe);
+    else
+        to = *contexts_[context];
     for (const int each : to) engine_->rma()->begin_completing(engine_->peer(each), context);
     for (const int each : to)
         engine_->rma()->complete_puts(lock, *waiting_, "fence", engine_->peer(each), context);

@@ -229,8 +229,10 @@ def _reduced(
 def _mean_of_some(a: DistArray, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
     is_inexact = a.dtype.kind in "fc"
     between = dtype or (np.result_type(a.dtype, np.float32) if is_inexact else np.float64)
-    total = np.where(where, a, 0).sum(axis, between, keepdims=keepdims)
-    count = np.where(where, np.ones_like(a, dtype=np.int64), 0).sum(axis, keepdims=keepdims)
+    kept: Any = np.where(where, a, 0)
+    ones: Any = np.where(where, np.ones_like(a, dtype=np.int64), 0)
+    total = kept.sum(axis, between, keepdims=keepdims)
+    count = ones.sum(axis, keepdims=keepdims)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(total / count, dtype or (a.dtype if is_inexact else np.float64))[()]
 
@@ -248,8 +250,10 @@ def _spread_of_some(
     if a.dtype.kind not in "biufc":
         raise TypeError(f"numpy.{name}: elements of {a.dtype}; expected numbers.")
     distance = abs(a - _mean_of_some(a, axis, None, True, where))
-    total = np.where(where, distance * distance, distance.dtype.type(0)).sum(axis, keepdims=keepdims)
-    count = np.where(where, np.ones_like(a, dtype=np.int64), 0).sum(axis, keepdims=keepdims)
+    squares: Any = np.where(where, distance * distance, distance.dtype.type(0))
+    ones: Any = np.where(where, np.ones_like(a, dtype=np.int64), 0)
+    total = squares.sum(axis, keepdims=keepdims)
+    count = ones.sum(axis, keepdims=keepdims)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = total / np.maximum(count - (ddof if correction is None else correction), 0)
     return np.asarray(variance if name == "var" else np.sqrt(variance), distance.dtype)[()]

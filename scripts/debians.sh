@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# README's two commands on fresh Debians that have nothing but make, git and the registries: no compiler, no Python, no pip.
+# Not a part of `make ci`: each release of Debian builds all and runs every test, 25 minutes of two cores. Needs root.
+#
+#   debians.sh           Debian 12 and 13
+#   debians.sh SUITE...  such as trixie
+source "$(dirname "$0")/lib.sh"
+source scripts/roots.sh
+suites=("$@")
+[ $# -gt 0 ] || suites=(bookworm trixie)
+begin debians
+may_mount || { skip "fresh Debians" "needs root and the right to mount" && closing debians; exit; }
+scripts/setup.sh packages
+
+# bare SUITE: a Debian that has never seen Atoll. A mirror may have a certificate that only this machine knows.
+bare() {
+    local root=$work/fresh-$1
+    rm -rf "$root" &&
+        debootstrap --variant=minbase --include=ca-certificates,make,git "$1" "$root" &&
+        cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" &&
+        git clone -q . "$root/src" &&
+        inside "fresh-$1" git config --global --add safe.directory /src
+}
+
+for suite in "${suites[@]}"; do
+    check "a fresh $suite" bare "$suite"
+    [ "$checked" -eq 0 ] || continue
+    for command in demo test; do
+        check "make $command on $suite" inside "fresh-$suite" make "$command"
+        tail -n 3 "$(log_of "make $command on $suite")" | sed 's/^/    /'
+    done
+    rm -rf "$work/fresh-$suite"
+done
+closing debians
