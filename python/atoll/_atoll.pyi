@@ -744,6 +744,11 @@ def _hook(kind: Any, value: Any, trace: Any) -> None:
 def _version() -> str:
     """The library's version."""
 
+def _offer_tasks(write: Callable[[], str]) -> None:
+    """
+    Let a thread write the text of `write` behind Python's stacks when the launcher asks for them.
+    """
+
 def _empty(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool, name: str, on_device: bool = False) -> Any:
     """Allocate; see atoll.empty."""
 

@@ -102,6 +102,10 @@ def init(
         _flush_by_line()
     if _launched:
         _tell_crashes()
+    if "asyncio" in sys.modules:
+        from ._tasks import offer
+
+        offer()
     _watch()
 
 
@@ -383,7 +387,8 @@ def _watch() -> None:
         global _failure
         # At an interactive prompt an exception does not end the process.
         ends = not hasattr(sys, "ps1") and not sys.flags.interactive
-        another = isinstance(value, _atoll.PeDied) and bool(_atoll._end_reason())
+        first = _first_of_calls(value)
+        another = isinstance(first, _atoll.PeDied) and bool(_atoll._end_reason())
         if interrupted and _launched and ends and (another or isinstance(value, KeyboardInterrupt)):
             # Ctrl-C goes to all PEs, and the launcher reports it. Python then ends the process by SIGINT, as
             # a C program ends.
@@ -391,7 +396,7 @@ def _watch() -> None:
         if another:
             # Another PE has failed and has reported it. A traceback of each PE that waited for it would hide
             # that report.
-            _say_where(value, trace)
+            _say_where(first, trace if first is value else first.__traceback__)
             return ends
         if isinstance(value, AttributeError):
             from ._names.others import explain
@@ -406,8 +411,8 @@ def _watch() -> None:
         if not ends:
             return False
         if not isinstance(value, KeyboardInterrupt):
-            text = f"{kind.__name__}: {value}".removesuffix(": ") + (f" ({kernel})" if kernel else "")
-            _failure = 1, f"PE {{}} ended by an uncaught exception{_site_of(value.__traceback__)}: {text}"
+            text = f"{type(first).__name__}: {first}".removesuffix(": ") + (f" ({kernel})" if kernel else "")
+            _failure = 1, f"PE {{}} ended by an uncaught exception{_site_of(first.__traceback__)}: {text}"
         # The status is 128 + SIGINT, as in a shell. The module signal is not imported, since a program may be
         # called signal.py.
         elif _atoll.is_initialized() and _atoll.n_pes() > 1:
@@ -524,6 +529,17 @@ def _site_of(trace: TracebackType | None) -> str:
     """Return " at x.py:8", the innermost line of the program, or nothing."""
     call = _innermost(trace, lambda file: is_own(file) or _atoll._is_standard(file))
     return f" at {Path(call.tb_frame.f_code.co_filename).name}:{call.tb_lineno}" if call else ""
+
+
+def _first_of_calls(error: BaseException) -> BaseException:
+    """Return the first error of a call of PEs, in whose handling this one was raised, as in a `finally`.
+
+    A later one tells only that this PE is out of step.
+    """
+    kinds = _atoll.CollectiveMismatch, _atoll.PeDied
+    while isinstance(error, kinds) and isinstance(error.__context__, kinds) and error.__cause__ is None:
+        error = error.__context__
+    return error
 
 
 def _say_where(error: BaseException, trace: TracebackType | None) -> None:

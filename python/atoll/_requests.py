@@ -7,9 +7,12 @@ from collections.abc import Generator
 from typing import Any
 
 from ._atoll import Request
+from ._tasks import offer
 
 TURNS = 100  # iterations of the event loop before the wait sleeps between tests
 NAP_SECONDS = 0.0005
+
+offer()  # the program has imported asyncio by now
 
 
 def awaiting(request: Request) -> Generator[Any, None, Any]:

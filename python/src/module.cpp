@@ -39,6 +39,7 @@ void register_all(nb::module_& module) {
     register_team(module);
     register_context(module);
     register_job(m);
+    register_tasks(m);
     register_arrays(m);
     register_rma(m);
     register_strided(m);

@@ -49,11 +49,11 @@ TEST_F(CauseOfUpdates, AnUpdateThatWasTakenIsNoWrongIndex) {
     signal(2, 0, 1, false, 40);
     wait_for_word(0, 48, 0, 1);
     wait_for_word(4, 40, 0, 1);
-    EXPECT_EQ(
-        cause(),
-        "PE 4 waits in wait_until on 40, for a word that no PE is known to have signalled (PE 2 "
-        "signalled that of PE 0); PE 0 waits in wait_until on 48, and every PE waits: none is left that "
-        "could change this");
+    EXPECT_EQ(cause(),
+              "PE 4 waits for an update of a child that it does not have: PE 1-3,5 signalled words of their "
+              "parents "
+              "in a binomial tree, and PE 5 is its only child; PE 4 waits in wait_until on 40; PE 0 waits in "
+              "wait_until on 48, and every PE waits: none is left that could change this");
     EXPECT_EQ(find_cause(doing).pes.front(), 4);
 }
 

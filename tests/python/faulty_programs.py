@@ -238,4 +238,69 @@ FAULTY = {
         """,
         r"PE 4 waits in barrier of team 2 at program.py:7, and PE 3,5 wait for it in barrier of team 1 at program.py:6",
     ),
+    "a tree in which a PE leaves out its last round": (
+        7,
+        """
+        up, go = atoll.zeros(2, dtype="int64"), atoll.zeros(1, dtype="int64")
+        for step in range(1, 4 if me != 4 else 3):
+            for side in range(2):
+                if 2 * me + 1 + side < 7:
+                    atoll.wait_until(up, ">=", step, index=side)
+            if me > 0:
+                atoll.atomic_set(up, step, (me - 1) // 2, index=(me - 1) % 2)
+                atoll.wait_until(go, ">=", step, index=0)
+            for child in (2 * me + 1, 2 * me + 2):
+                if child < 7:
+                    atoll.p(go[0:1], step, child)
+        atoll.barrier_all()
+        """,
+        r"PE 4 last set the awaited word to 2, where PE 2,6 last set other PEs' to 3 \(its updates: program\.py:10\); "
+        r"PE 1 waits in wait_until on element 1 .* at program\.py:8; PE 4 waits in barrier at program\.py:15; PE 0",
+    ),
+    "a child that a PE of a tree does not have": (
+        6,
+        """
+        up, go = atoll.zeros(2, dtype="int64"), atoll.zeros(1, dtype="int64")
+        for side in range(2):
+            if 2 * me + 1 < 6:
+                atoll.wait_until(up, ">=", 1, index=side)
+        if me > 0:
+            atoll.atomic_set(up, 1, (me - 1) // 2, index=(me - 1) % 2)
+            atoll.wait_until(go, ">=", 1, index=0)
+        """,
+        r"PE 2 waits for an update of a child that it does not have: PE 1,3-5 updated words of their parents in a "
+        r"binary tree, and PE 5 is its only child .*; PE 2 waits in wait_until on element 1 .* at program\.py:7",
+    ),
+    "a set among additions of one other PE": (
+        3,
+        """
+        s = atoll.signal()
+        for item in range(6):
+            if me == 1:
+                atoll.signal_add(s, 1, 0)
+            elif me == 2:
+                atoll.signal_set(s, item + 1, 0)
+            atoll.barrier_all()
+        if me == 0:
+            atoll.signal_wait_until(s, "==", 12)
+        atoll.barrier_all()
+        """,
+        r"PE 2 last set the awaited word to 6, to which PE 1 adds 1 \(its signals: program\.py:9\); PE 0 waits in",
+    ),
+    "a binomial tree to which a PE does not come": (
+        8,
+        """
+        up = atoll.signal()
+        children = [me + mask for mask in (1, 2, 4) if me & (2 * mask - 1) == 0 and me + mask < 8]
+        if me != 6:
+            if children:
+                atoll.signal_wait_until(up, ">=", len(children))
+            if me > 0:
+                atoll.signal_add(up, 1, me & (me - 1))
+        atoll.barrier_all()
+        """,
+        r"PE 6 waits in barrier at program\.py:11 for PE 4, which waits for it in signal_wait_until at program\.py:8 \(.*: "
+        r"found 1, waiting for >= 2, PE 6 is not known to have signalled the awaited word, where PE 1-3,5,7 signalled words "
+        r"of their parents in a binomial tree",
+    ),
 }

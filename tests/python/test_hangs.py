@@ -143,6 +143,19 @@ STALLS = {
         """,
         r"PE 2 called sum_reduce.* as call \d+ of the world team, where PE (?:0,1|0|1) called barrier.*: the calls differ",
     ),
+    "an exception in a try with a barrier in its finally": (
+        3,
+        """
+        try:
+            if me == 1:
+                raise ValueError("a bad record")
+            atoll.sum_reduce(x, x)
+        finally:
+            atoll.barrier_all()
+        """,
+        r"PE 1 called barrier at program.py:9 as call \d+ of the world team, where PE 0,2 called sum_reduce\(.*\) at "
+        r"program.py:7: the calls differ; PE 1 handles ValueError at program.py:6 meanwhile\.",
+    ),
     "the wrong team": (
         3,
         """
@@ -385,6 +398,34 @@ def test_a_report_has_the_stack_of_one_pe_of_each_place(hanging: Start) -> None:
         "  PE 0: inner at program.py:6, from step at program.py:8, from program.py:12",
         "  PE 0, another thread: helper at program.py:10",
     ]
+
+
+COROUTINES = """
+async def worker():
+    await asyncio.sleep(1000)
+async def main():
+    others = [asyncio.create_task(worker()) for _ in range(2)]
+    await asyncio.Event().wait()
+if me == 1: asyncio.run(main())
+atoll.barrier_all()
+"""
+
+
+def test_a_report_has_the_tasks_of_an_event_loop(hanging: Start) -> None:
+    """A coroutine that waits is on no thread's stack."""
+    job = hanging("import asyncio\n" + BEGIN + COROUTINES, 2)
+    job.asked_until(
+        r"PE 1 is in its own code at program.py:9, and PE 0 waits for it in barrier at program.py:11"
+    )
+    while job.next_line() != "stacks in the program, of one PE of each line:":
+        pass
+    assert [job.next_line() for _ in range(2)] == [
+        "  PE 1: main at program.py:9, from program.py:10",
+        "  PE 1, task Task-2 and 1 more: worker at program.py:6",
+    ]
+    stacks = told("stacks", str(job.job.pid))
+    task = stacks.split("Task Task-3 (most recent call first):\n")[1]
+    assert re.match(r'(?: +File .*\n)?    File ".*program.py", line 6 in worker\n', task), stacks
 
 
 def test_stacks_of_a_running_job(hanging: Start) -> None:

@@ -285,6 +285,23 @@ def test_the_last_line_names_the_pe_that_differs_from_most(job: Job) -> None:
     ), last
 
 
+def test_the_last_line_names_the_exception_behind_a_barrier_in_finally(job: Job) -> None:
+    code = """
+        atoll.init()
+        try:
+            if atoll.my_pe() == 1: raise ValueError("a bad record")
+            atoll.sum_reduce(1.0)
+        finally:
+            atoll.barrier_all()
+        """
+    last = job(code, 3, ok=False, ATOLL_CHECK="args").stderr.splitlines()[-1]
+    assert re.match(
+        r"atoll run: PE 1 called barrier at program.py:\d+ as call 1 of the world team, where PE (0,2|0|2) called "
+        r"sum_reduce.*: the calls differ; PE 1 handled ValueError at program.py:\d+, ",
+        last,
+    ), last
+
+
 def test_the_last_line_names_all_forms_of_a_call(job: Job) -> None:
     code = """
         import time

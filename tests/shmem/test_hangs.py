@@ -52,6 +52,11 @@ FAULTS = {
             4,
             r"PE 3 waits in barrier of the world team at <end>, and PE 1,2 wait for it in sync of team 2 at <sync>",
         ),
+        "tree": (
+            7,
+            r"PE 6 has added to the awaited word 2 times, and PE 5 3 times \(its updates: hangs\.c:\d+\); PE 2 waits in "
+            r"wait_until on .*: found 5, waiting for >= 6, at <up>; PE 6 waits in barrier at <end>; PE 0 waits for other words",
+        ),
     },
     "hangs.cpp": {
         "ring": (
@@ -122,8 +127,8 @@ def compiled(tree: Path, start: Run, tmp_path_factory: pytest.TempPathFactory) -
     return compile_once
 
 
-def first_line(tree: Path, n: int, *command: object) -> str:
-    """Return the launcher's first line about a job, and end the job."""
+def first_line(tree: Path, n: int, *command: object, begin: str = SAYS) -> str:
+    """Return the launcher's first line about a job, or the first with another beginning, and end the job."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("ATOLL_", "SHMEM_", "SMA_"))}
     job = subprocess.Popen(
         [str(part) for part in (tree / "bin/atoll", "run", "-n", n, "--timeout", 400, *command)],
@@ -131,7 +136,7 @@ def first_line(tree: Path, n: int, *command: object) -> str:
     )  # fmt: skip
     assert job.stderr is not None
     with job.stderr as lines:
-        said = next((line for line in lines if line.startswith(SAYS)), "")
+        said = next((line for line in lines if line.startswith(begin)), "")
         for _ in range(2):  # the second one ends PEs that do not respond
             if job.poll() is None:
                 job.send_signal(signal.SIGINT)
@@ -168,3 +173,9 @@ def test_a_loop_of_tests_is_reported_by_itself(tree: Path, compiled: Callable[[s
     assert re.match(with_lines(r"PE 0 waits in a loop of test on .*: found 0, at <test>", "hangs.c"), said), (
         said
     )
+
+
+def test_a_report_has_the_stacks_of_all_threads(tree: Path, compiled: Callable[[str], Path]) -> None:
+    begin = "  PE 1, another thread: "
+    said = first_line(tree, 2, compiled("hangs.cpp"), "thread", begin=begin)
+    assert re.search(with_lines(r"thread.* at <line:thread>", "hangs.cpp"), said), said

@@ -98,6 +98,32 @@ std::string CallerLine::text(bool with_folders) const {
            (operation.empty() ? "" : " (" + operation + ")");
 }
 
+std::string handled_exception() {
+    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_GetExcInfo(&type, &value, &trace);
+    const nb::object kind = nb::steal(type), error = nb::steal(value);
+    nb::object entry = nb::steal(trace);
+    if (!kind.is_valid() || !PyType_Check(kind.ptr())) return {};
+    const auto attribute = [](const nb::object& of, const char* name) {
+        return nb::steal(PyObject_GetAttrString(of.ptr(), name));
+    };
+    const nb::object module = attribute(kind, "__module__"), name = attribute(kind, "__name__");
+    const char *package = text_of(module), *text = text_of(name);
+    std::string found = text == nullptr || (package != nullptr && is_ours(package)) ? "" : text;
+    std::string site;
+    while (!found.empty() && entry.is_valid() && !entry.is_none()) {
+        const nb::object frame = attribute(entry, "tb_frame"), line = attribute(entry, "tb_lineno");
+        if (!frame.is_valid() || !line.is_valid()) break;
+        auto* const its = reinterpret_cast<PyFrameObject*>(frame.ptr());
+        CallerLine at = line_of(its);
+        at.number = static_cast<int>(PyLong_AsLong(line.ptr()));
+        if (!is_ours(module_of(its)) && !is_standard(at.file)) site = at.text(false);
+        entry = attribute(entry, "tb_next");
+    }
+    PyErr_Clear();
+    return site.empty() ? found : found + " at " + site;
+}
+
 std::string calling_line() {
     PyFrameObject* const frame = PyEval_GetFrame();
     if (frame == nullptr) return {};

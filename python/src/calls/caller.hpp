@@ -26,6 +26,10 @@ bool is_standard(std::string_view file);
 /// leaves no exception. `skipped`: a further package to leave out.
 CallerLine caller_line(std::string_view skipped = {});
 
+/// The exception that this thread handles, in an `except`, `finally` or `with`: "ValueError at x.py:12".
+/// Empty without one, and for those of the package. Needs the GIL; leaves no exception.
+std::string handled_exception();
+
 /// The line of the innermost frame, without folders: "ring.py:12". That of caller_line() if the frame is of
 /// the package, which takes longer. Needs the GIL; leaves no exception.
 std::string calling_line();

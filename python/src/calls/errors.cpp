@@ -1,6 +1,8 @@
 #include "calls/errors.hpp"
 
+#include "calls/caller.hpp"
 #include "calls/state.hpp"
+#include "common/recorder/stack_area.hpp"
 
 #include <array>
 #include <cstdarg>
@@ -75,6 +77,12 @@ static void set_kernel_error(const Error& error) {
     PyErr_SetString(exception_class(ErrorCode::kernel), text.c_str());
 }
 
+/// A call that differs may be that of a `finally`, after an exception on this PE alone.
+static void set_mismatch(const Error& error) {
+    common::note_handled(handled_exception());
+    PyErr_SetString(exception_class(error.code()), error.what());
+}
+
 PyObject* translate(const char* function) noexcept {
     try {
         throw;
@@ -85,6 +93,8 @@ PyObject* translate(const char* function) noexcept {
         // A signal handler has set its own exception (KeyboardInterrupt).
         if (error.code() == ErrorCode::pe && function != nullptr)
             PyErr_Format(exception_class(error.code()), "%s(): %s", function, error.what());
+        else if (error.code() == ErrorCode::collective_mismatch)
+            set_mismatch(error);
         else if (error.code() == ErrorCode::kernel)
             set_kernel_error(error);
         else if (error.code() != ErrorCode::interrupted || !PyErr_Occurred())

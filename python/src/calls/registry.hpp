@@ -6,6 +6,7 @@
 namespace atl::python {
 
 void register_job(PyObject* module);
+void register_tasks(PyObject* module);
 void register_arrays(PyObject* module);
 void register_rma(PyObject* module);
 void register_shmem(PyObject* module);

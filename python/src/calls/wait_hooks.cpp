@@ -4,6 +4,7 @@
 #include "calls/caller.hpp"
 #include "calls/names.hpp"
 #include "calls/registry.hpp"
+#include "common/recorder/stack_area.hpp"
 
 #include <dlfcn.h>
 
@@ -42,14 +43,20 @@ bool interrupted(void* state) {
     return PyErr_CheckSignals() != 0;
 }
 
+/// The line of the caller. Reports of hangs also tell the exception that the program handles meanwhile.
+std::string noted_line() {
+    common::note_handled(handled_exception());
+    return caller_line().text(true);
+}
+
 std::string call_site(void* state) {
     if (!Py_IsInitialized()) return {};
-    if (state == nullptr && holds_gil()) return caller_line().text(true);
+    if (state == nullptr && holds_gil()) return noted_line();
     auto* const thread = state == nullptr || state == &released_by_call ? ReleaseGil::released()
                                                                         : static_cast<PyThreadState*>(state);
     if (thread == nullptr) return {};
     const HoldGil held(thread);
-    return caller_line().text(true);
+    return noted_line();
 }
 
 std::string site_of_thread() {

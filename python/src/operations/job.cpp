@@ -10,6 +10,7 @@
 #include "calls/state.hpp"
 #include "common/recorder/stack_area.hpp"
 #include "operations/requests.hpp"
+#include "operations/tasks.hpp"
 #include "pool/pool.hpp"
 
 #include <algorithm>
@@ -107,7 +108,10 @@ const char* (*dump_threads)(int fd, void* interpreter, void* thread) = nullptr;
 
 /// Writes as faulthandler's handler does, which answers no more after a fault. A signal may come while a
 /// frame is half made: Python 3.11 has such moments in each call.
-void write_python_stacks(int) { dump_threads(python_stacks, nullptr, nullptr); }
+void write_python_stacks(int) {
+    dump_threads(python_stacks, nullptr, nullptr);
+    ask_for_tasks();
+}
 
 /// Lets Python's faulthandler write the stacks of all threads when the launcher asks for them. The job runs
 /// without if that is impossible.
@@ -327,14 +331,7 @@ PyObject* stack_body(const Arguments<0>&) {
 /// Keeps the last exception of this job, or of this call of a pool, that Python prints and ignores, for
 /// reports of hangs.
 PyObject* ignored_body(const Arguments<1>& a) {
-    common::StackArea* const area = common::offered_stacks();
-    const std::string text = text_of(a[0]);
-    if (area == nullptr) Py_RETURN_NONE;
-    area->has_ignored.store(0, std::memory_order_release);
-    const std::size_t bytes = std::min(text.size(), sizeof area->ignored - 1);
-    text.copy(area->ignored, bytes);
-    area->ignored[bytes] = '\0';
-    area->has_ignored.store(bytes == 0 ? 0 : 1, std::memory_order_release);
+    if (common::StackArea* const area = common::offered_stacks()) area->ignored.set(text_of(a[0]));
     Py_RETURN_NONE;
 }
 

@@ -168,7 +168,8 @@ class Launched final : public Bootstrap {
         common::note_crashes(board_->view().stacks(pe_));
         // A PE may have been in a job before.
         board_->view().stacks(pe_).held.forget_all();
-        board_->view().stacks(pe_).has_ignored.store(0, std::memory_order_relaxed);
+        board_->view().stacks(pe_).ignored.set({});
+        board_->view().stacks(pe_).handled.set({});
     }
 
     void hello() {

@@ -195,6 +195,14 @@ std::string differing_calls(const common::BoardView& board, int pe, std::string_
     return as_named;
 }
 
+std::string handled_text(const common::BoardView& board) {
+    std::string text;
+    for (int pe = 0; pe < board.n_pes(); ++pe)
+        if (const std::string handled = board.stacks(pe).handled.read(); !handled.empty())
+            text += "; PE " + std::to_string(pe) + " handled " + handled;
+    return text;
+}
+
 std::string differing_last_call(const common::BoardView& board, int pe) {
     const Calls all = all_calls(board);
     const std::vector<EventCopy>& calls = all[static_cast<std::size_t>(pe)];

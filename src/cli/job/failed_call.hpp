@@ -19,6 +19,9 @@ std::string differing_calls(const common::BoardView& board, int pe, std::string_
 /// the PE was outside calls, or no call differs.
 std::string differing_last_call(const common::BoardView& board, int pe);
 
+/// "; PE 1 handled ValueError at x.py:6": exceptions in whose handling PEs made calls that differ or wait.
+std::string handled_text(const common::BoardView& board);
+
 /// Why the groups of PE `pe` failed; empty if they did not.
 std::string failed_group(const common::BoardView& board, int pe);
 

@@ -217,7 +217,8 @@ void Job::on_abort(int pe, int status, const std::string& text) {
 /// errors, and over several hosts, whose recorders are elsewhere. `site`: the place of the error.
 std::string Job::cause_of_error(int pe, const std::string& error, const std::string& site) {
     if (options_.join) return {};
-    if (std::string text = differing_calls(board_, pe, error, site); !text.empty()) return text + ",";
+    if (std::string text = differing_calls(board_, pe, error, site); !text.empty())
+        return text + handled_text(board_) + ",";
     const std::optional<EndedPe> ended = ended_pe_of(error);
     if (!ended || ended->pe >= n_pes_) return {};
     const Pe& other = pes_[static_cast<std::size_t>(ended->pe)];

@@ -20,9 +20,10 @@ std::string joined(const std::vector<std::string>& frames) {
 
 /// True if there is at most one frame, and the table names its place.
 bool is_known(const PeStacks& stacks, const common::PeDoing& one) {
-    if (stacks.program.empty() || (stacks.program.size() == 1 && stacks.program[0].empty())) return true;
-    if (stacks.program.size() > 1 || stacks.program[0].size() > 1) return false;
-    const std::string& frame = stacks.program[0][0];
+    if (stacks.program.empty() || (stacks.program.size() == 1 && stacks.program[0].frames.empty()))
+        return true;
+    if (stacks.program.size() > 1 || stacks.program[0].frames.size() > 1) return false;
+    const std::string& frame = stacks.program[0].frames[0];
     const std::size_t at = frame.find(" at ");
     const std::string position =
         at == std::string::npos ? frame : frame.substr(at + std::string_view(" at ").size());
@@ -48,10 +49,10 @@ std::string stacks_by_site(const common::BoardView& board, const std::vector<com
     bool is_new = false;
     for (std::size_t i = 0; i < pes.size(); ++i) {
         is_new = is_new || !is_known(stacks[i], doing[static_cast<std::size_t>(pes[i])]);
-        for (std::size_t thread = 0; thread < stacks[i].program.size(); ++thread) {
-            if (stacks[i].program[thread].empty()) continue;
-            lines += "\n  PE " + std::to_string(pes[i]) + (thread == 0 ? ": " : ", another thread: ") +
-                     joined(stacks[i].program[thread]);
+        for (const ProgramStack& one : stacks[i].program) {
+            if (one.frames.empty()) continue;
+            lines += "\n  PE " + std::to_string(pes[i]) + (one.label.empty() ? "" : ", " + one.label) + ": " +
+                     joined(one.frames);
         }
     }
     return is_new ? "\nstacks in the program, of one PE of each line:" + lines : "";

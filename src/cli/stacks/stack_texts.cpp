@@ -1,5 +1,6 @@
 #include "cli/stacks/stack_texts.hpp"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <sstream>
@@ -101,45 +102,122 @@ bool is_standard(std::string_view line) {
 
 }  // namespace
 
-PeStacks python_stacks(const std::string& written) {
-    PeStacks stacks;
-    std::istringstream lines(written);
-    std::string installed_site, standard_site;
-    std::vector<std::vector<std::string>> threads(1);  // the first has lines before all threads
-    std::size_t current = 0;
-    bool is_innermost = false;  // the next line is the innermost frame of the current thread
-    bool is_current = false, is_in_pool = false, is_called = false;  // by the pool
-    for (std::string line; std::getline(lines, line);) {
-        if (line.empty()) continue;
-        if (line[0] != ' ') {
-            is_current = is_innermost = line.starts_with("Current thread");
-            threads.emplace_back();
-            if (is_current) current = threads.size() - 1;
-        } else if (std::exchange(is_innermost, false)) {
-            stacks.is_in_torch = line.find("-packages/torch/") != std::string::npos;
+namespace {
+
+/// Reads Python's text, a line at a time.
+class PythonReader {
+  public:
+    void read(const std::string& line) {
+        if (line.empty()) return;
+        stacks_.text += "  " + line + "\n";
+        if (line[0] != ' ')
+            begin(line);
+        else
+            add(line);
+    }
+
+    PeStacks take() {
+        std::vector<ProgramStack>& all = stacks_.program;
+        std::stable_partition(all.begin(), all.end(),
+                              [](const ProgramStack& one) { return one.label.empty(); });
+        ProgramStack& main = main_stack();
+        if (stacks_.is_in_loop && !awaited_.empty()) {
+            stacks_.site = awaited_site_;
+            main.frames.insert(main.frames.begin(), awaited_.begin(), awaited_.end());
         }
+        std::erase_if(all, [](const ProgramStack& one) { return one.frames.empty() && !one.label.empty(); });
+        number_alike();
+        if (stacks_.site.empty()) stacks_.site = installed_site_;
+        if (stacks_.site.empty())
+            stacks_.site = is_in_pool_ && !is_called_ ? std::string(common::idle_in_pool) : standard_site_;
+        return std::move(stacks_);
+    }
+
+  private:
+    /// The heading of a thread, or of a task of an event loop.
+    void begin(const std::string& line) {
+        constexpr std::string_view awaited = "Awaited task ", task = "Task ";
+        is_current_ = is_innermost_ = line.starts_with("Current thread");
+        is_awaited_ = line.starts_with(awaited);
+        const bool is_task = line.starts_with(task);
+        if (is_awaited_) return;
+        const std::string name = line.substr(0, line.find(" ("));
+        stacks_.program.push_back({is_current_ ? ""
+                                   : is_task   ? "task " + name.substr(task.size())
+                                               : "another thread",
+                                   {}});
+    }
+
+    void add(const std::string& line) {
+        if (std::exchange(is_innermost_, false))
+            stacks_.is_in_torch = line.find("-packages/torch/") != std::string::npos;
         const std::string site = python_site(line);
         const bool is_ours = line.find("/atoll/") != std::string::npos;
         const bool is_command = line.find("\"<string>\"") != std::string::npos;  // python -c
-        if (is_current && is_ours && line.find("/atoll/_pool/pe.py\"") != std::string::npos) {
-            is_in_pool = true;
-            is_called = is_called || line.ends_with(" in call");
+        if (is_current_ && is_ours && line.find("/atoll/_pool/pe.py\"") != std::string::npos) {
+            is_in_pool_ = true;
+            is_called_ = is_called_ || line.ends_with(" in call");
         }
-        std::string& found = is_standard(line)    ? standard_site
-                             : is_installed(line) ? installed_site
-                                                  : stacks.site;
-        if (is_current && !is_ours && found.empty() && !(is_command && is_in_pool)) found = site;
-        if (&found == &stacks.site && !site.empty() && !is_ours && !(is_command && is_in_pool))
-            threads.back().push_back(python_frame(line, site));
-        stacks.text += "  " + line + "\n";
+        const bool is_of_program = !is_standard(line) && !is_installed(line) && !is_ours && !site.empty() &&
+                                   !(is_command && is_in_pool_);
+        if (is_current_) {
+            std::string& found = is_standard(line)    ? standard_site_
+                                 : is_installed(line) ? installed_site_
+                                                      : stacks_.site;
+            if (stacks_.site.empty() && line.find("/asyncio/") != std::string::npos)
+                stacks_.is_in_loop = true;
+            if (!is_ours && found.empty() && !(is_command && is_in_pool_)) found = site;
+        }
+        if (!is_of_program) return;
+        if (is_awaited_) {
+            if (awaited_.empty()) awaited_site_ = site;
+            awaited_.push_back(python_frame(line, site));
+        } else if (!stacks_.program.empty()) {
+            stacks_.program.back().frames.push_back(python_frame(line, site));
+        }
     }
-    std::swap(threads.front(), threads[current]);
-    for (std::size_t i = 0; i < threads.size(); ++i)
-        if (i == 0 || !threads[i].empty()) stacks.program.push_back(std::move(threads[i]));
-    if (stacks.site.empty()) stacks.site = installed_site;
-    if (stacks.site.empty())
-        stacks.site = is_in_pool && !is_called ? std::string(common::idle_in_pool) : standard_site;
-    return stacks;
+
+    ProgramStack& main_stack() {
+        std::vector<ProgramStack>& all = stacks_.program;
+        if (all.empty() || !all.front().label.empty()) all.insert(all.begin(), ProgramStack{});
+        return all.front();
+    }
+
+    /// Keeps one of the tasks in the same place.
+    void number_alike() {
+        std::vector<ProgramStack> kept;
+        std::vector<std::size_t> counts;
+        for (ProgramStack& one : stacks_.program) {
+            const auto same = std::find_if(kept.begin(), kept.end(), [&](const ProgramStack& other) {
+                return one.label.starts_with("task ") && other.label.starts_with("task ") &&
+                       other.frames == one.frames;
+            });
+            if (same != kept.end()) {
+                ++counts[static_cast<std::size_t>(same - kept.begin())];
+                continue;
+            }
+            kept.push_back(std::move(one));
+            counts.push_back(1);
+        }
+        for (std::size_t i = 0; i < kept.size(); ++i)
+            if (counts[i] > 1) kept[i].label += " and " + std::to_string(counts[i] - 1) + " more";
+        stacks_.program = std::move(kept);
+    }
+
+    PeStacks stacks_;
+    std::string installed_site_, standard_site_, awaited_site_;
+    std::vector<std::string> awaited_;  // frames of the task that the loop of the main thread runs
+    bool is_innermost_ = false;         // the next line is the innermost frame of the current thread
+    bool is_current_ = false, is_awaited_ = false, is_in_pool_ = false, is_called_ = false;  // by the pool
+};
+
+}  // namespace
+
+PeStacks python_stacks(const std::string& written) {
+    PythonReader reader;
+    std::istringstream lines(written);
+    for (std::string line; std::getline(lines, line);) reader.read(line);
+    return reader.take();
 }
 
 }  // namespace atl::cli

@@ -7,13 +7,18 @@
 
 namespace atl::cli {
 
+/// Frames of the program alone, the innermost first: "step at solver.py:61".
+struct ProgramStack {
+    std::string label;  ///< "another thread", "task Task-2"; empty for the main thread
+    std::vector<std::string> frames;
+};
+
 struct PeStacks {
     bool is_in_torch = false;  ///< the main thread's innermost line of Python is PyTorch's own
     std::string text;          ///< lines, each with two spaces before it; or the reason why there is no stack
     std::string site;          ///< place of the PE's main thread in the program; empty if unknown
-    /// Frames of the program alone, the innermost first: "step at solver.py:61". By thread, the main one
-    /// first.
-    std::vector<std::vector<std::string>> program;
+    std::vector<ProgramStack> program;  ///< by thread, the main one first, then by task of event loops
+    bool is_in_loop = false;            ///< the main thread runs an event loop, outside coroutines
 };
 
 struct NamedFrame {
@@ -36,7 +41,8 @@ enum class Lines : std::uint8_t {
 /// The frame at an offset of a mapped file.
 NamedFrame named_frame(const std::string& path, std::uint64_t offset, Lines lines = Lines::all);
 
-/// Python's text of all threads. The thread that answered is its main thread, "Current thread".
+/// Python's text of all threads, and of tasks of event loops. The thread that answered is its main thread,
+/// "Current thread". If it runs an event loop, its place is that of the task for which the loop runs.
 PeStacks python_stacks(const std::string& written);
 
 }  // namespace atl::cli

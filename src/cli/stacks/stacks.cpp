@@ -3,20 +3,23 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
 
 #include "cli/stacks/file_locks.hpp"
+#include "cli/stacks/native_stacks.hpp"
 #include "cli/stacks/stack_texts.hpp"
 #include "common/board/beside_gpu.hpp"
 #include "common/descriptors/fd.hpp"
@@ -28,137 +31,54 @@ namespace {
 
 using common::StackArea;
 
-/// One mapped file of a process.
-struct Object {
-    std::uint64_t begin, end, base;  ///< `base` is the address of the file's start
-    std::string path;
-};
-
-std::vector<Object> objects_of(int pid) {
-    std::vector<Object> objects;
-    std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
-    std::uint64_t base = 0;
-    std::string last;
-    for (std::string line; std::getline(maps, line);) {
-        Object one{};
-        std::uint64_t offset = 0;
-        int path_at = 0;
-        if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &one.begin,
-                        &one.end, &offset, &path_at) < 3)
-            continue;
-        one.path = path_at > 0 ? line.substr(static_cast<std::size_t>(path_at)) : "";
-        if (one.path.empty() || one.path[0] != '/') continue;
-        if (one.path != last) base = one.begin - offset;
-        last = one.path;
-        one.base = base;
-        objects.push_back(one);
-    }
-    return objects;
-}
-
-const Object* object_of(const std::vector<Object>& objects, std::uint64_t address) {
-    const auto object = std::find_if(objects.begin(), objects.end(), [&](const Object& one) {
-        return address >= one.begin && address < one.end;
-    });
-    return object == objects.end() ? nullptr : &*object;
-}
-
-NamedFrame named(const std::vector<Object>& objects, std::uint64_t address, Lines lines) {
-    const Object* object = object_of(objects, address);
-    char hex[32];
-    if (object == nullptr) {
-        std::snprintf(hex, sizeof hex, "0x%" PRIx64, address);
-        NamedFrame unknown;
-        unknown.text = hex;
-        return unknown;
-    }
-    return named_frame(object->path, address - object->base, lines);
-}
-
-/// Prints frames, one line for neighbours of one file that have no names.
-class FramePrinter {
-  public:
-    explicit FramePrinter(std::string& text) : text_(text) {}
-
-    void print(const NamedFrame& frame) {
-        if (frame.file.empty() || frame.file != file_) flush();
-        if (frame.file.empty()) {
-            text_ += "    " + frame.text + "\n";
-            return;
-        }
-        if (count_++ == 0) first_ = frame.text;
-        file_ = frame.file;
-    }
-
-    /// Call after the last frame.
-    void flush() {
-        if (count_ > 0)
-            text_ += "    " + first_ +
-                     (count_ > 1 ? " and " + std::to_string(count_ - 1) + " more of this file" : "") + "\n";
-        count_ = 0;
-        file_.clear();
-    }
-
-  private:
-    std::string& text_;
-    std::string file_, first_;
-    std::size_t count_ = 0;
-};
-
-/// The stacks that the signal handler wrote.
-PeStacks native_stacks(const StackArea& area, int pid, StackDetail detail) {
-    PeStacks stacks;
-    stacks.program.emplace_back();
-    const Lines lines = detail == StackDetail::all ? Lines::all : Lines::of_program;
-    const std::vector<Object> objects = objects_of(pid);
-    const std::size_t threads =
-        std::min<std::size_t>(area.next.load(std::memory_order_acquire), StackArea::most_threads);
-    for (std::size_t t = 0; t < threads; ++t) {
-        const StackArea::Thread& thread = area.threads[t];
-        const std::size_t frames =
-            std::min<std::size_t>(thread.frames.load(std::memory_order_acquire), StackArea::most_frames);
-        const std::int32_t id = thread.id.load(std::memory_order_relaxed);
-        if (detail != StackDetail::all && id != pid) continue;
-        stacks.text += "  thread " + std::to_string(id) + ":\n";
-        FramePrinter printer(stacks.text);
-        for (std::size_t i = 0; i < frames; ++i) {
-            const std::uint64_t address = thread.addresses[i].load(std::memory_order_relaxed);
-            // All but the first are return addresses; the byte before each belongs to the call instruction.
-            NamedFrame frame = named(objects, i == 0 ? address : address - 1, lines);
-            printer.print(frame);
-            frame.is_program = frame.is_program && !frame.is_of_headers;
-            if (id == pid && frame.is_program && stacks.site.empty()) stacks.site = frame.text;
-            if (detail == StackDetail::site && !stacks.site.empty()) return stacks;
-            if (id == pid && frame.is_program && frame.file.empty()) {
-                stacks.program.front().push_back(frame.text);
-                if (detail == StackDetail::program && frame.text.starts_with("main ")) return stacks;
-            }
-        }
-        printer.flush();
-    }
-    return stacks;
-}
-
 struct Asked {
     int pe = -1;
     int pid = 0;
-    std::uint32_t before = 0;
+    std::uint32_t before = 0, tasks_before = 0;
+    std::uint32_t expected = 1;  ///< answers
+    bool has_tasks = false;
     common::Fd python;
     off_t python_from = 0;
     std::string refusal;
 };
 
-/// True if the process has a handler of the signal, which would end it else.
-bool handles(int pid, int signal) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/status");
-    constexpr std::string_view name = "SigCgt:";
+/// A set of signals in a file of /proc such as /proc/1/status: "SigCgt:".
+std::uint64_t signals_in(const std::string& path, std::string_view name) {
+    std::ifstream file(path);
     for (std::string line; std::getline(file, line);)
-        if (line.starts_with(name))
-            return (std::strtoull(line.c_str() + name.size(), nullptr, 16) >> (signal - 1) & 1) != 0;
-    return false;
+        if (line.starts_with(name)) return std::strtoull(line.c_str() + name.size(), nullptr, 16);
+    return 0;
 }
 
-Asked ask(const common::BoardView& board, int pe) {
+bool has_signal(std::uint64_t set, int signal) { return (set >> (signal - 1) & 1) != 0; }
+
+/// True if the process has a handler of the signal, which would end it else.
+bool handles(int pid, int signal) {
+    return has_signal(signals_in("/proc/" + std::to_string(pid) + "/status", "SigCgt:"), signal);
+}
+
+/// Asks the threads of a process other than its first, and returns their number. Threads of Atoll block
+/// signals.
+std::uint32_t ask_threads(int pid, int number) {
+    const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+    std::uint32_t asked = 0;
+    std::error_code failed;
+    for (const auto& entry : std::filesystem::directory_iterator(tasks, failed)) {
+        const int thread = std::atoi(entry.path().filename().c_str());
+        if (thread == pid || asked + 1 >= StackArea::most_threads) continue;
+        if (has_signal(signals_in(entry.path() / "status", "SigBlk:"), number)) continue;
+        siginfo_t info{};
+        info.si_signo = number;
+        info.si_code = SI_QUEUE;
+        info.si_pid = ::getpid();
+        info.si_uid = ::getuid();
+        info.si_value.sival_int = common::one_thread;
+        if (::syscall(SYS_rt_tgsigqueueinfo, pid, thread, number, &info) == 0) ++asked;
+    }
+    return asked;
+}
+
+Asked ask(const common::BoardView& board, int pe, StackDetail detail) {
     Asked asked;
     asked.pe = pe;
     StackArea& area = board.stacks(pe);
@@ -183,7 +103,12 @@ Asked ask(const common::BoardView& board, int pe) {
     }
     asked.before = area.answers.load(std::memory_order_acquire);
     area.next.store(0, std::memory_order_release);
+    asked.has_tasks = area.has_tasks.load(std::memory_order_acquire) != 0;
+    asked.tasks_before = area.task_answers.load(std::memory_order_acquire);
     if (kill(asked.pid, number) != 0) asked.refusal = std::string("cannot be asked: ") + std::strerror(errno);
+    // Python writes the stacks of all its threads at once.
+    const bool asks_all = detail == StackDetail::all || (detail == StackDetail::program && !asked.python);
+    if (asked.refusal.empty() && asks_all) asked.expected += ask_threads(asked.pid, number);
     return asked;
 }
 
@@ -204,14 +129,27 @@ std::vector<PeStacks> read_stacks(const common::BoardView& board, const std::vec
                                   double patience_s, StackDetail detail) {
     using Clock = std::chrono::steady_clock;
     std::vector<Asked> asked;
-    for (const int pe : pes) asked.push_back(ask(board, pe));
-    const auto end = Clock::now() + std::chrono::duration<double>(patience_s);
-    const auto is_silent = [&](const Asked& one) {
-        return one.refusal.empty() &&
-               board.stacks(one.pe).answers.load(std::memory_order_acquire) == one.before;
+    for (const int pe : pes) asked.push_back(ask(board, pe, detail));
+    const auto begin = Clock::now();
+    const auto answers_to = [&](const Asked& one) {
+        return board.stacks(one.pe).answers.load(std::memory_order_acquire) - one.before;
     };
-    while (std::any_of(asked.begin(), asked.end(), is_silent) && Clock::now() < end)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const auto is_silent = [&](const Asked& one) { return one.refusal.empty() && answers_to(one) == 0; };
+    const auto lacks_answers = [&](const Asked& one) {
+        return one.refusal.empty() && answers_to(one) < one.expected;
+    };
+    const auto lacks_tasks = [&](const Asked& one) {
+        return one.has_tasks && one.refusal.empty() &&
+               board.stacks(one.pe).task_answers.load(std::memory_order_acquire) == one.tasks_before;
+    };
+    const auto wait_while = [&](const auto& lacks, double seconds) {
+        const auto end = begin + std::chrono::duration<double>(seconds);
+        while (std::any_of(asked.begin(), asked.end(), lacks) && Clock::now() < end)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    wait_while(lacks_answers, patience_s);
+    // A PE in a call that keeps the GIL writes no tasks.
+    wait_while(lacks_tasks, patience_s);
     std::vector<PeStacks> all;
     for (const Asked& one : asked) {
         PeStacks& stacks = all.emplace_back();

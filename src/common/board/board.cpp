@@ -389,7 +389,8 @@ PeDoing BoardView::doing(int pe, bool with_calls) const {
         one.calls = calls_of(events(pe));
         name_wait(one);
         one.held = held_of(stacks(pe).held);
-        if (stacks(pe).has_ignored.load(std::memory_order_acquire) != 0) one.ignored = stacks(pe).ignored;
+        one.ignored = stacks(pe).ignored.read();
+        one.handled = one.waits ? stacks(pe).handled.read() : "";
         one.signals = updates_of(events(pe).signals);
         one.writes = updates_of(events(pe).writes);
         one.signals_lost = events(pe).signals.has_lost.load(std::memory_order_relaxed) != 0;

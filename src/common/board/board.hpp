@@ -252,6 +252,7 @@ struct PeDoing {
     bool writes_lost = false;
     std::vector<HeldSeen> held;
     std::string ignored;          ///< an exception that Python ignored: "ValueError at x.py:12"
+    std::string handled;          ///< one that the program handles while it waits
     std::vector<CallSeen> calls;  ///< the last ones of its first thread, the oldest first
     char process = '?';           ///< state of the process as in /proc: R, S, D, T (stopped), Z; ? if unknown
     std::int32_t pid = 0;         ///< 0: unknown

@@ -3,6 +3,7 @@
 #include "common/elf/stack_walk.hpp"
 #include "common/recorder/guarded_call.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <sys/syscall.h>
@@ -21,14 +22,20 @@ static_assert(std::atomic<StackArea*>::is_always_lock_free);
 /// Programs rarely use the last real-time signals.
 int stack_signal() { return SIGRTMAX - 3; }
 
-void write_stack(const void* context) {
+/// True for a request to this thread alone, after that to the process.
+bool is_for_thread(const siginfo_t* info) {
+    return info != nullptr && info->si_code == SI_QUEUE && info->si_value.sival_int == one_thread;
+}
+
+void write_stack(const void* context, bool is_first) {
 #if defined(__SANITIZE_THREAD__)  // its runtime calls handlers later, when the context no longer holds
     ucontext_t here;
     ::getcontext(&here);
     context = &here;
 #endif
     if (StackArea* area = offered.load(std::memory_order_acquire)) {
-        if (const auto asked = when_asked.load(std::memory_order_acquire)) asked();
+        const auto asked = when_asked.load(std::memory_order_acquire);
+        if (asked != nullptr && is_first) asked();
         const std::uint32_t index = area->next.fetch_add(1, std::memory_order_acq_rel);
         if (index < StackArea::most_threads) {
             StackArea::Thread& thread = area->threads[index];
@@ -43,18 +50,20 @@ void write_stack(const void* context) {
     }
 }
 
-void answer(int, siginfo_t*, void* context) {
+void answer(int, siginfo_t* info, void* context) {
     const int error = errno;
-    write_stack(context);
+    write_stack(context, !is_for_thread(info));
     errno = error;
 }
 
 std::atomic<void (*)(int)> first_handler{nullptr};
 
-void answer_after_first(int number, siginfo_t*, void* context) {
+void answer_after_first(int number, siginfo_t* info, void* context) {
     const int error = errno;
-    if (const auto first = first_handler.load(std::memory_order_acquire)) guarded_call(first, number);
-    write_stack(context);
+    const bool is_first = !is_for_thread(info);
+    const auto first = first_handler.load(std::memory_order_acquire);
+    if (first != nullptr && is_first) guarded_call(first, number);
+    write_stack(context, is_first);
     errno = error;
 }
 
@@ -67,6 +76,20 @@ bool install(void (*handler)(int, siginfo_t*, void*)) {
 }
 
 }  // namespace
+
+void NotedText::set(std::string_view from) noexcept {
+    is_set.store(0, std::memory_order_release);
+    const std::size_t bytes = std::min(from.size(), sizeof text - 1);
+    from.copy(text, bytes);
+    text[bytes] = '\0';
+    is_set.store(bytes == 0 ? 0 : 1, std::memory_order_release);
+}
+
+void note_handled(std::string_view text) noexcept {
+    StackArea* const area = offered.load(std::memory_order_acquire);
+    if (area != nullptr && (!text.empty() || area->handled.is_set.load(std::memory_order_relaxed) != 0))
+        area->handled.set(text);
+}
 
 void offer_stacks(StackArea& area) noexcept {
     static std::atomic<bool> installed{false};

@@ -9,8 +9,19 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace atl::common {
+
+/// A text that its PE alone writes, for readers in other processes.
+struct NotedText {
+    std::atomic<std::uint32_t> is_set;
+    char text[160];
+
+    ATOLL_API void set(std::string_view from) noexcept;
+    std::string read() const { return is_set.load(std::memory_order_acquire) != 0 ? text : std::string(); }
+};
 
 /// The stacks of a PE's threads. Zeroed memory is a valid empty area.
 struct alignas(64) StackArea {
@@ -22,16 +33,22 @@ struct alignas(64) StackArea {
     };
     std::atomic<std::int32_t> signal;  ///< to send to the PE; 0: it does not answer
     std::atomic<std::int32_t>
-        python;                       ///< descriptor + 1 of the PE to which Python writes its stacks; 0: none
-    std::atomic<std::uint32_t> next;  ///< place of the next thread; the reader sets it to 0
-    std::atomic<std::uint32_t> answers;  ///< number of handler calls that have ended
+        python;  ///< descriptor + 1 of the PE to which Python writes its stacks; 0: none
+    std::atomic<std::uint32_t> has_tasks;     ///< 1: a thread of Python writes the tasks of event loops, too
+    std::atomic<std::uint32_t> task_answers;  ///< number of its answers, which come later and may not come
+    std::atomic<std::uint32_t> next;          ///< place of the next thread; the reader sets it to 0
+    std::atomic<std::uint32_t> answers;       ///< number of handler calls that have ended
     Thread threads[most_threads];
     CrashNote crash;
     HeldLocks held;
     /// The last exception that Python printed and ignored, as in a callback: "ValueError at x.py:12".
-    std::atomic<std::uint32_t> has_ignored;
-    char ignored[160];
+    NotedText ignored;
+    /// The exception that the program handled in its last slow wait or mismatched call, as in a `finally`.
+    NotedText handled;
 };
+
+/// The value of a signal for one thread, whose C and C++ stack alone is asked for.
+inline constexpr int one_thread = 0x57ac;
 
 /// Lets this process write the stacks of its threads to `area` on a signal. Does nothing if the program
 /// handles that signal itself.
@@ -43,6 +60,8 @@ void offer_stacks(StackArea& area) noexcept;
 ATOLL_API void answer_after_current_handler(void (*instead)(int)) noexcept;
 /// Sets a function that the signal's handler calls before it answers. It may only store atomically.
 void set_asked(void (*asked)() noexcept) noexcept;
+/// Sets the text of StackArea::handled; an empty one clears it. Nothing if this process offers no stacks.
+ATOLL_API void note_handled(std::string_view text) noexcept;
 /// Call before `area` is unmapped.
 void withdraw_stacks(const StackArea& area) noexcept;
 /// The area of this process; null if it offers no stacks.

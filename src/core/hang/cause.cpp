@@ -78,6 +78,19 @@ void add_ignored(Cause& cause, const WaitGraph& graph) {
     cause.pes.insert(cause.pes.begin(), pes.begin(), pes.end());
 }
 
+/// Adds the exceptions that some PEs handle while they wait, as in a `finally` with a barrier.
+void add_handled(Cause& cause, const WaitGraph& graph) {
+    std::map<std::string, std::vector<int>> pes_by_text;
+    std::size_t handling = 0;
+    for (const int pe : graph.pes_that([](const common::PeDoing& one) { return !one.handled.empty(); })) {
+        pes_by_text[graph.of(pe).handled].push_back(pe);
+        ++handling;
+    }
+    if (handling == graph.doing().size()) return;  // it tells the PEs not apart
+    for (const auto& [what, pes] : pes_by_text)
+        cause.sentence += "; " + pe_text(pes) + verb(pes, " handles ", " handle ") + what + " meanwhile";
+}
+
 }  // namespace
 
 Cause find_cause(const std::vector<PeDoing>& doing) {
@@ -86,6 +99,7 @@ Cause find_cause(const std::vector<PeDoing>& doing) {
     Cause cause = first_cause(graph);
     if (cause.sentence.empty()) return cause;
     if (cause.sentence.find("holds that lock") == std::string::npos) cause.sentence += holders_text(graph);
+    add_handled(cause, graph);
     add_ignored(cause, graph);
     return cause;
 }

@@ -54,6 +54,31 @@ std::optional<WordUpdates> counts_itself(const Known& known, const std::vector<U
                                       " to the awaited word: it waits for an addition of its own");
 }
 
+std::optional<WordUpdates> owed_parts(const Known& known, const std::vector<Update>& updates) {
+    if (known.has_lost() || known.is_polled() || updates.size() < least_adding) return std::nullopt;
+    const std::uint64_t each = updates.front().seen.value, parts = each * updates.size();
+    std::uint64_t sum = 0;
+    for (const Update& one : updates) {
+        if (one.pe == known.waiting() || one.seen.kind != UpdateKind::add || one.seen.value != each)
+            return std::nullopt;
+        sum += each * one.seen.count;
+    }
+    const common::WaitCopy& wait = known.wait();
+    if (parts == 0 || sum != wait.found || wait.expected <= wait.found || wait.expected % parts != 0)
+        return std::nullopt;
+    const std::uint64_t due = wait.expected / parts;  // additions by each PE
+    std::vector<int> late, others;
+    std::uint64_t made = 0;
+    for (const Update& one : updates) {
+        if (one.seen.count > due) return std::nullopt;
+        (one.seen.count == due ? others : late).push_back(one.pe);
+        if (one.seen.count < due) made = one.seen.count;
+    }
+    if (late.size() != 1 || others.empty()) return std::nullopt;
+    return lateness(late[0], "has added to the awaited word " + times_text(made) + ", and PE " +
+                                 common::pe_ranges(others) + " " + times_text(due));
+}
+
 std::optional<WordUpdates> sets_among_additions(const Known& known, const std::vector<Update>& updates) {
     std::vector<int> adding;
     const Update* setting = nullptr;
@@ -70,12 +95,15 @@ std::optional<WordUpdates> sets_among_additions(const Known& known, const std::v
             return std::nullopt;
         }
     }
+    if (known.has_lost() || setting == nullptr || adding.empty()) return std::nullopt;
     // A reset sets another value, which is 0 as a rule.
-    if (known.has_lost() || setting == nullptr || adding.size() < least_adding ||
-        setting->seen.value != added)
-        return std::nullopt;
-    return fault(setting->pe, text_of(setting->seen, "the awaited word") + ", to which PE " +
-                                  common::pe_ranges(adding) + " add " + number_text(*added));
+    const UpdateSeen& set = setting->seen;
+    const bool sets_one = set.value == added && adding.size() >= least_adding;
+    const bool sets_its_count = set.count >= 2 && set.value == set.count && added == 1;
+    if (!sets_one && !sets_its_count) return std::nullopt;
+    return fault(setting->pe, text_of(set, "the awaited word") + ", to which PE " +
+                                  common::pe_ranges(adding) + (adding.size() == 1 ? " adds " : " add ") +
+                                  number_text(*added));
 }
 
 std::optional<WordUpdates> next_in_turn(const Known& known, const std::vector<Update>& updates) {

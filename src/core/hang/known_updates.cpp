@@ -109,6 +109,12 @@ WordUpdates omission(int pe, const std::string& text) {
     return {pe_text({pe}) + " " + text, {pe}, true, true};
 }
 
+WordUpdates lateness(int pe, const std::string& text) {
+    WordUpdates late = fault(pe, text);
+    late.is_late = true;
+    return late;
+}
+
 WordUpdates faults(const std::vector<std::pair<int, std::string>>& pes, std::size_t most) {
     if (pes.empty() || pes.size() > most) return {};
     WordUpdates all;

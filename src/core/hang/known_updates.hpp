@@ -115,6 +115,8 @@ std::string lines_text(const Known& known, const WordUpdates& made);
 WordUpdates fault(int pe, const std::string& text);
 /// The PE has not made an update, which its program may have after the current wait.
 WordUpdates omission(int pe, const std::string& text);
+/// The PE has made fewer updates than others, which its program may make up for after the current wait.
+WordUpdates lateness(int pe, const std::string& text);
 /// "PE 0 last set …, PE 2 last set …": several that may be at fault. Nothing for more than `most`.
 WordUpdates faults(const std::vector<std::pair<int, std::string>>& pes, std::size_t most);
 

@@ -53,7 +53,7 @@ std::map<int, WordUpdates> awaited_words(const WaitGraph& graph) {
     for (bool changes = has_root; changes;) {
         changes = false;
         for (auto& [pe, word] : all) {
-            if (!word.is_omission) continue;
+            if (!word.is_omission && !word.is_late) continue;
             const auto next = all.find(word.pes.front());
             if (next == all.end() || next->second.tells_fault) continue;
             word = updates_elsewhere(graph.doing(), pe);
@@ -78,6 +78,8 @@ std::vector<Waiters> waiters_for_words(const WaitGraph& graph) {
             group.wait = graph.of(pe).text;
             group.word = word;
         }
+        // A mistake of the PE itself tells more than an update that it may make after its wait.
+        if (group.word.is_omission && word.tells_fault && !word.is_omission) group.word = word;
         group.pes.push_back(pe);
         group.needed += graph.waiting_for(pe).size();
     }
@@ -85,7 +87,7 @@ std::vector<Waiters> waiters_for_words(const WaitGraph& graph) {
     for (const auto& [key, group] : groups) all.push_back(group);
     // A PE that waits for a word itself may make its missing update after that.
     const auto is_later = [&](const WordUpdates& word) {
-        return word.is_omission && word.pes.size() == 1 && words.contains(word.pes[0]);
+        return (word.is_omission || word.is_late) && word.pes.size() == 1 && words.contains(word.pes[0]);
     };
     const auto rank = [&](const Waiters& one) {
         const int kind = one.word.tells_fault    ? (is_later(one.word) ? 1 : 0)
@@ -137,6 +139,15 @@ std::string waiters_for_word_text(const WaitGraph& graph, const Waiters& one, bo
     return text;
 }
 
+/// "; PE 6 waits in barrier at x.c:19": the collective call to which the PE at fault has gone on. Else empty.
+std::string present_call(const WaitGraph& graph, const Waiters& one) {
+    const std::vector<int>& pes = one.word.pes;
+    if (!one.word.tells_fault || pes.size() != 1) return {};
+    const PeDoing& its = graph.of(pes[0]);
+    if (!WaitGraph::stays(its) || its.wait.call == 0 || its.wait.site[0] == '\0') return {};
+    return "; " + pe_text(pes) + " waits in " + graph.call_at(pes[0]);
+}
+
 }  // namespace
 
 std::optional<Cause> left_out_of_circle(const WaitGraph& graph, const std::vector<int>& circle) {
@@ -186,6 +197,7 @@ std::optional<Cause> unset_words(const WaitGraph& graph) {
         }
         pes.insert(pes.end(), all[i].pes.begin(), all[i].pes.end());
     }
+    text += present_call(graph, all[0]);
     std::sort(unshown.begin(), unshown.end());
     if (!unshown.empty())
         text += "; " + pe_text(unshown) + verb(unshown, " waits", " wait") + " for other words";

@@ -33,6 +33,12 @@ std::optional<WordUpdates> sets_among_additions(const Known& known, const std::v
 std::optional<WordUpdates> next_in_turn(const Known& known, const std::vector<Update>& updates);
 /// The PE whose only update of the awaited word left it at 0.
 std::optional<WordUpdates> set_without_change(const Known& known, const std::vector<Update>& updates);
+/// The PE of a tree, by usual numbers of its PEs, that has not updated its parent, the waiting PE. The
+/// waiting PE, if all its children have updated other words of that array, and `is_updated` is false: no PE
+/// has updated the awaited one.
+std::optional<WordUpdates> left_tree(const Known& known, bool is_updated);
+/// The PEs that owe their part of a sum: all others have added it. Each part is the same.
+std::optional<WordUpdates> owed_parts(const Known& known, const std::vector<Update>& updates);
 /// The PE that has not passed a lock of tickets on. A PE adds 1 to a counter for its ticket, and polls the
 /// awaited word until it is that number. It adds 1 to the word at the end.
 std::optional<WordUpdates> kept_ticket(const Known& known);

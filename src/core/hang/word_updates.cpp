@@ -118,8 +118,8 @@ std::optional<WordUpdates> fewer_additions(const Known& known, const std::vector
     const auto& [few, pe] = *by_count.begin();
     const auto& [many, others] = *by_count.rbegin();
     if (pe.size() != 1 || others.size() < 2) return std::nullopt;
-    return fault(pe[0], "has added to the awaited word " + times_text(few) + ", and PE " +
-                            common::pe_ranges(others) + " " + std::to_string(many) + " times");
+    return lateness(pe[0], "has added to the awaited word " + times_text(few) + ", and PE " +
+                               common::pe_ranges(others) + " " + std::to_string(many) + " times");
 }
 
 /// The additions of the waiting PE to the copy of the awaited word on `pe`; 0 if it made other updates, too.
@@ -213,10 +213,10 @@ std::optional<WordUpdates> behind_others(const EqualUpdates& alike) {
     const auto& [pe, seen] = alike.own;
     const std::string others = ", where PE " + common::pe_ranges(alike.others) + " ";
     if (seen.kind == UpdateKind::set && seen.value != alike.theirs.value)
-        return fault(pe, text_of(seen, "the awaited word") + others + text_of(alike.theirs, "other PEs'"));
+        return lateness(pe, text_of(seen, "the awaited word") + others + text_of(alike.theirs, "other PEs'"));
     if (seen.kind == UpdateKind::add && seen.count < alike.theirs.count)
-        return fault(pe, "has updated the awaited word " + times_text(seen.count) + others +
-                             "have updated other PEs' " + std::to_string(alike.theirs.count) + " times");
+        return lateness(pe, "has updated the awaited word " + times_text(seen.count) + others +
+                                "have updated other PEs' " + std::to_string(alike.theirs.count) + " times");
     return std::nullopt;
 }
 
@@ -427,12 +427,14 @@ WordUpdates found_updates(const Known& known) {
     if (std::optional<WordUpdates> holder = holder_of_word(known, updates)) return *std::move(holder);
     if (known.home() != waiting) return updates_of_polled(known, updates);
     if (updates.empty()) {
+        if (std::optional<WordUpdates> left = left_tree(known, false)) return *std::move(left);
         for (const auto& find :
              {word_of_another, by_pattern_of_pes, on_other_words, on_itself, on_other_pes, partner})
             if (WordUpdates found = find(known); !found.text.empty()) return with_evidence(known, found);
         return no_update(known);
     }
     if (WordUpdates stray = stray_update(known); !stray.text.empty()) return stray;
+    if (std::optional<WordUpdates> left = left_tree(known, true)) return *std::move(left);
     WordUpdates made = joined(updates, known);
     if (const std::optional<WordUpdates> fewer = fewer_than_back(known, updates)) return *fewer;
     if (const int silent = only_silent(known, updates); silent >= 0)
@@ -443,6 +445,7 @@ WordUpdates found_updates(const Known& known) {
         if (const std::optional<WordUpdates> found = find(known, updates)) return *found;
     if (const std::optional<WordUpdates> differs = differs_from_copies(known, updates)) return *differs;
     if (const std::optional<WordUpdates> fewer = fewer_additions(known, updates)) return *fewer;
+    if (const std::optional<WordUpdates> owed = owed_parts(known, updates)) return *owed;
     if (const std::optional<EqualUpdates> alike = equal_updates(known, updates))
         if (const std::optional<WordUpdates> behind = behind_others(*alike)) return *behind;
     if (const std::optional<WordUpdates> past = past_the_value(known, updates)) return *past;
@@ -484,6 +487,8 @@ int only_updater(const std::vector<PeDoing>& doing, int waiting) {
     const Known known(doing, waiting);
     if (known.is_polled()) return -1;
     const std::vector<Update> updates = updates_of_word(known);
+    if (const std::optional<WordUpdates> left = left_tree(known, !updates.empty()); left && left->is_omission)
+        return left->pes.front();
     if (known.has_lost() || updates.size() != 1 || updates[0].pe == waiting) return -1;
     const UpdateSeen& seen = updates[0].seen;
     // One addition to a counter: any other PE may owe one, too. Not if this one has updated another counter.

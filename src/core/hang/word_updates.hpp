@@ -16,6 +16,8 @@ struct WordUpdates {
     bool tells_fault = false;
     /// True if the mistake is an update that is missing so far. A PE that waits itself may make it later.
     bool is_omission = false;
+    /// True if the mistake is that a PE has made fewer updates than others. It may make them after its wait.
+    bool is_late = false;
     /// True if no PE is known to have updated the word, and `text` names no mistake. It then names the
     /// PEs that updated that word of other PEs, if any.
     bool is_root = false;
@@ -33,8 +35,9 @@ WordUpdates updates_of_word_of(const std::vector<common::PeDoing>& doing, int wa
 /// Those that tell no mistake, of a word that no PE is known to have updated.
 WordUpdates updates_elsewhere(const std::vector<common::PeDoing>& doing, int waiting);
 
-/// The only PE that has updated the awaited word of `waiting` and may owe it another update; -1 if none or
-/// several have. One put does not count: it may set a word's first value.
+/// The only PE that has updated the awaited word of `waiting` and may owe it another update. Or the only
+/// child in a tree that has not updated it. -1 if none or several have. One put does not count: it may set a
+/// word's first value.
 int only_updater(const std::vector<common::PeDoing>& doing, int waiting);
 
 }  // namespace atl::core

@@ -78,6 +78,19 @@ static void skip_late(void) {
     }
 }
 
+/* Counters of a binary tree; the last PE leaves out the last round. */
+static void climb_tree(void) {
+    long *up = shmem_calloc(1, sizeof *up), *down = shmem_calloc(1, sizeof *down);
+    const int children = (2 * me + 1 < n) + (2 * me + 2 < n);
+    for (long round = 1; round <= 3 && (me != n - 1 || round < 3); round++) {
+        if (children) shmem_long_wait_until(up, SHMEM_CMP_GE, children * round);  // LINE up
+        if (me) shmem_long_atomic_inc(up, (me - 1) / 2);
+        if (me) shmem_long_wait_until(down, SHMEM_CMP_GE, round);
+        for (int child = 2 * me + 1; child <= 2 * me + 2 && child < n; child++)
+            shmem_long_atomic_inc(down, child);
+    }
+}
+
 int main(int argc, char** argv) {
     if (argc != 2) return 2;
     shmem_init();
@@ -91,6 +104,7 @@ int main(int argc, char** argv) {
     if (strcmp(argv[1], "test") == 0) test_in_a_loop();
     if (strcmp(argv[1], "sync") == 0) leave_out_sync();
     if (strcmp(argv[1], "late") == 0) skip_late();
+    if (strcmp(argv[1], "tree") == 0) climb_tree();
     shmem_barrier_all();  // LINE end
     shmem_finalize();
     return 0;

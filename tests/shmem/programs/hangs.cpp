@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <future>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -44,6 +46,21 @@ void handler(atoll::Job& job) {
     }
     atoll::signal_wait_until(&sig[0], atoll::Compare::ge, 1);  // LINE handler
     atoll::barrier_all();
+}
+
+/// A thread of PE 1 waits for PE 1's own main thread, which waits for PE 0.
+void thread(atoll::Job& job) {
+    atoll::SymmetricArray<std::uint64_t> sig(job, 1);
+    std::promise<void> loaded;
+    const auto load = [&] {
+        loaded.get_future().wait();  // LINE thread
+    };
+    std::thread loader;
+    if (me == 1) loader = std::thread(load);
+    if (me == 1) atoll::signal_wait_until(&sig[0], atoll::Compare::ge, 1);
+    atoll::barrier_all();
+    loaded.set_value();
+    if (loader.joinable()) loader.join();
 }
 
 /// PE 0 receives fewer messages than are posted.
@@ -141,6 +158,7 @@ int main(int argc, char** argv) {
     if (fault == "ring") ring(job);
     if (fault == "steps") steps(job);
     if (fault == "handler") handler(job);
+    if (fault == "thread") thread(job);
     if (fault == "mailbox") mailbox(job);
     if (fault == "early") early(job);
     if (fault == "swapped") swapped(job);

@@ -81,13 +81,17 @@ function timesOfPes() {
         return [rowName(row), [["own", own], ["moving", share(moving)], ["waiting", share(waiting)]],
             `${percentText(own)} / ${percentText(share(moving))} / ${percentText(share(waiting))}`];
     });
-    return section("Time of each PE", "The first thread of each PE. A PE with much own code and little waiting is the one " +
-        "that the others wait for.", legend(states), bars(rows));
+    const about = "The first thread of each PE. A PE with much own code and little waiting is the one that the others wait for.";
+    if (rows.length <= 16) return section("Time of each PE", about, legend(states), bars(rows));
+    const place = element("div"), byWaiting = [...rows].sort((a, b) => a[1][2][1] - b[1][2][1]);
+    const order = choice(["least waiting first", "by number"], (at) => place.replaceChildren(bars([byWaiting, rows][at])));
+    order.press(0);
+    return section("Time of each PE", `${about} The list of ${countText(rows.length)} rows scrolls.`, order.element, legend(states), place);
 }
 
 function traffic(starts) {
     const tipOf = (bytes, calls, row, column) =>
-        `${rowName(row)} with the memory of ${rowName(column)}\n${bytesText(bytes)} in ${countText(calls)} calls`;
+        `${rowName(row)} with the memory of ${rowName(column)}\n${calls ? `${bytesText(bytes)} in ${countText(calls)} calls` : "no calls"}`;
     const made = matrix(["calls of PE", "memory of PE"], [
         { name: "bytes", cells: data.traffic, text: bytesText, tip: (row, column, [bytes, calls]) => tipOf(bytes, calls, row, column) },
         { name: "messages", cells: data.traffic.map(([row, column, bytes, calls]) => [row, column, calls, bytes]), text: countText,
@@ -100,7 +104,7 @@ function traffic(starts) {
 
 function lateArrivals(starts) {
     const view = (name, cells) => ({ name, cells, text: timeText, tip: (row, column, [ns, times]) =>
-        `${rowName(column)} waited for ${rowName(row)}\n${timeText(ns)} in ${countText(times)} calls` });
+        `${rowName(column)} waited for ${rowName(row)}\n${times ? `${timeText(ns)} in ${countText(times)} calls` : "in no call"}` });
     const made = matrix(["late PE", "PE that waited"], [
         view("all", joined(data.keptInCollectives, data.keptBySignals)),
         view("collectives", data.keptInCollectives), view("signals and messages", data.keptBySignals),
