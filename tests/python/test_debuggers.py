@@ -139,7 +139,8 @@ def test_gdb_prints_the_stacks_of_a_pe_that_crashes(tmp_path: Path) -> None:
     done = run("-n", 2, "--gdb", "--label", program)
     assert done.returncode == 128 + 11, done.stdout + done.stderr
     assert re.search(r"^\[1\] .*SIGSEGV", done.stdout, re.M), done.stdout
-    assert re.search(r"^\[1\] #\d+ .*string_at", done.stdout, re.M), done.stdout
+    # A Python of a distribution has no names of its own functions; libffi calls for ctypes.
+    assert re.search(r"^\[1\] #\d+ .*(string_at|ffi_call)", done.stdout, re.M), done.stdout
     assert not re.search(r"^\[0\] #\d+ ", done.stdout, re.M), done.stdout
     assert "PE 1 exited with status 139" in done.stderr
 

@@ -321,7 +321,9 @@ def test_importing_takes_little_longer_than_numpy() -> None:
         "import sys, numpy; before = set(sys.modules); import atoll; print(*sorted(set(sys.modules) - before))"
     )
     others = [name for name in done.stdout.split() if not name.startswith("atoll")]
-    assert len(others) < 12, others
+    assert len(others) < 20, others  # Python 3.13 has divided pathlib
+    heavy = {"asyncio", "inspect", "logging", "multiprocessing", "subprocess", "tempfile", "typing_extensions"}
+    assert heavy.isdisjoint(others), others
 
 
 def test_nvtx_ranges_enclose_calls(tmp_path: Path) -> None:

@@ -59,6 +59,8 @@ def oshrun(n: int, *command: object, **changes: str) -> subprocess.CompletedProc
 @pytest.mark.timeout(2 * HANG_GUARD)  # the first one compiles shmem4py, for 60 s of a core
 @pytest.mark.parametrize("n", [1, 4])
 def test_its_own_suite(peer: Path, n: int) -> None:
+    if run(peer, "-c", "import numpy, sys; sys.exit(numpy.__version__ >= '2')").returncode != 0:
+        pytest.skip("shmem4py 1.0.0 needs NumPy 1, which Python 3.13 and newer do not have")
     tests = ROOT / "build/shmem4py-src/shmem4py-1.0.0/test"
     suite = ("-m", "unittest", "discover", "-s", tests, "-p", "test_*.py")
     # Lines are labelled, because unittest writes them in pieces, and other PEs' output could come between.

@@ -47,12 +47,14 @@ def read_only(found: np.ndarray[Any, Any]) -> Copy:
 
 # Byte codes of all versions of Python between an operator and the write of its result to `a[box]`.
 _BETWEEN = {opmap[name] for name in ("CACHE", "SWAP", "ROT_THREE", "EXTENDED_ARG", "NOP") if name in opmap}
+# Python 3.12 has the second one for `a[i:j] += x`.
+_WRITES = {opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in opmap}
 
 
 def _is_written_back(code: CodeType, at: int) -> bool:
     """Return True if the result of the operator at this place is written to a box, as by `a[box] += x`."""
     following = code.co_code[at + 2 :: 2]
-    return next((each for each in following if each not in _BETWEEN), None) == opmap["STORE_SUBSCR"]
+    return next((each for each in following if each not in _BETWEEN), None) in _WRITES
 
 
 def _in_place(operation: Callable[[Any, Any], Any]) -> Callable[[Copy, Any], Any]:
