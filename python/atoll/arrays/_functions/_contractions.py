@@ -192,7 +192,8 @@ def _diagonals(labels: str, value: Any) -> tuple[str, Any]:
         while labels.count(label) > 1:
             one = labels.index(label)
             two = labels.index(label, one + 1)
-            value = (diagonal if hasattr(value, "_layout") else np.diagonal)(value, 0, one, two)
+            function: Any = diagonal if hasattr(value, "_layout") else np.diagonal
+            value = function(value, 0, one, two)
             labels = labels[:one] + labels[one + 1 : two] + labels[two + 1 :] + label
     return labels, value
 

@@ -118,7 +118,7 @@ def nanvar(a: DistArray, axis: Any = None, ddof: float = 0, *, keepdims: bool = 
     """Return variances of the elements that are not NaN. Collective."""
     if a.dtype.kind not in "fc":
         return a.var(axis, ddof=ddof, keepdims=keepdims)
-    is_there = ~np.isnan(a)
+    is_there: Any = ~np.isnan(a)
     count = is_there.sum(axis, keepdims=keepdims) - ddof
     distance = abs(a - _statistics.nanmean(a, axis, keepdims=True))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -44,19 +44,22 @@ def average(a: DistArray, axis: Any = None, weights: Any = None, *, keepdims: bo
 
 def nansum(a: DistArray, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
     """Return sums of the elements that are not NaN. Collective."""
-    return np.where(np.isnan(a), a.dtype.type(0), a).sum(axis, dtype, keepdims=keepdims)
+    kept: Any = np.where(np.isnan(a), a.dtype.type(0), a)
+    return kept.sum(axis, dtype, keepdims=keepdims)
 
 
 def nanprod(a: DistArray, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
     """Return products of the elements that are not NaN. Collective."""
-    return np.where(np.isnan(a), a.dtype.type(1), a).prod(axis, dtype, keepdims=keepdims)
+    kept: Any = np.where(np.isnan(a), a.dtype.type(1), a)
+    return kept.prod(axis, dtype, keepdims=keepdims)
 
 
 def nanmean(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return means of the elements that are not NaN; NaN where all are. Collective."""
     if a.dtype.kind not in "fc":
         return a.mean(axis, keepdims=keepdims)
-    count = (~np.isnan(a)).sum(axis, keepdims=keepdims)
+    is_there: Any = ~np.isnan(a)
+    count = is_there.sum(axis, keepdims=keepdims)
     with np.errstate(invalid="ignore"):
         return (nansum(a, axis, keepdims=keepdims) / count).astype(a.dtype)
 
@@ -79,9 +82,10 @@ def _nanextreme(a: DistArray, axis: Any, keepdims: bool, name: str) -> Any:
     else:
         limits = np.iinfo(np.int64)  # the smallest is NaT
         worst, nothing = np.array([limits.max if name == "min" else limits.min + 1, limits.min]).view(a.dtype)
-    missing = np.isnan(a)
+    missing: Any = np.isnan(a)
     found = getattr(np.where(missing, worst, a), name)(axis, keepdims=keepdims)
-    return np.where(missing.all(axis, keepdims=keepdims), nothing, found)[()]
+    kept: Any = np.where(missing.all(axis, keepdims=keepdims), nothing, found)
+    return kept[()]
 
 
 @collective()

@@ -211,7 +211,8 @@ class Library:
 
     def inner(self, x: Array, y: Array, conjugate: bool) -> np.ndarray[Any, Any]:
         """Return the sum of the products of two vectors' elements as NumPy's, x conjugated if asked."""
-        return np.asarray((np.vdot if conjugate else np.dot)(x, y))
+        product: Any = np.vdot if conjugate else np.dot
+        return np.asarray(product(x, y))
 
     def accumulate(self, ufunc: np.ufunc, x: Array, axis: int, out: Array) -> None:
         """Write cumulative sums (np.add) or products (np.multiply) along an axis to `out`, in its dtype; on hosts others, too."""
