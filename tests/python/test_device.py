@@ -322,7 +322,15 @@ def test_importing_takes_little_longer_than_numpy() -> None:
     )
     others = [name for name in done.stdout.split() if not name.startswith("atoll")]
     assert len(others) < 20, others  # Python 3.13 has divided pathlib
-    heavy = {"asyncio", "inspect", "logging", "multiprocessing", "subprocess", "tempfile", "typing_extensions"}
+    heavy = {
+        "asyncio",
+        "inspect",
+        "logging",
+        "multiprocessing",
+        "subprocess",
+        "tempfile",
+        "typing_extensions",
+    }
     assert heavy.isdisjoint(others), others
 
 
