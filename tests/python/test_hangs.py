@@ -62,7 +62,7 @@ STALLS = {
         atoll.barrier_all()
         """,
         r"PE 0 signalled the awaited word of PE 2, where PE 1 follows the pattern of the others \((?:its|their) \w+: program\.py:\d+\); PE 1 waits in "
-        r"signal_wait_until on the uint64 array .*: found 0, waiting for >= 1, at program.py:7, and every PE waits",
+        r"signal_wait_until on the uint64 array .*: found 0, waiting for >= 1, at program.py:7; PE 0 waits in barrier at program.py:8, and every PE waits",
     ),
     "a signal to an array that was freed": (
         2,
@@ -101,7 +101,7 @@ STALLS = {
         atoll.barrier_all()
         """,
         r"PE 0 last set the element before the awaited one to 1 \((?:its|their) \w+: program\.py:\d+\); PE 1 waits in wait_until on element 1 .*: "
-        r"found 0, waiting for == 1, at program.py:7, and every PE waits",
+        r"found 0, waiting for == 1, at program.py:7; PE 0 waits in barrier at program.py:8, and every PE waits",
     ),
     "a receive from the next PE": (
         3,
@@ -261,7 +261,7 @@ ABSENT = {
         atoll.barrier_all()
         """,
         r"PE 3 is not known to have updated the awaited word \(PE 1,2 last added 1 to it(?: at|; updates:) program\.py:\d+\); PE 0 waits in a loop of "
-        r"atomic_fetch on element 0 of the int64 array .*: found 2, at program.py:5, and every PE waits",
+        r"atomic_fetch on element 0 of the int64 array .*: found 2, at program.py:5; PE 3 waits in barrier at program.py:8, and every PE waits",
     ),
     "a lock of the program": (
         3,
