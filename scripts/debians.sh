@@ -6,8 +6,8 @@
 #   debians.sh SUITE...  such as trixie
 source "$(dirname "$0")/lib.sh"
 source scripts/roots.sh
-suites=("$@")
-[ $# -gt 0 ] || suites=(bookworm trixie)
+releases=("$@")
+[ $# -gt 0 ] || releases=(bookworm trixie)
 begin debians
 may_mount || { skip "fresh Debians" "needs root and the right to mount" && closing debians; exit; }
 scripts/setup.sh packages
@@ -22,13 +22,13 @@ bare() {
         inside "fresh-$1" git config --global --add safe.directory /src
 }
 
-for suite in "${suites[@]}"; do
-    check "a fresh $suite" bare "$suite"
+for release in "${releases[@]}"; do
+    check "a fresh $release" bare "$release"
     [ "$checked" -eq 0 ] || continue
     for command in demo test; do
-        check "make $command on $suite" inside "fresh-$suite" make "$command"
-        tail -n 3 "$(log_of "make $command on $suite")" | sed 's/^/    /'
+        check "make $command on $release" inside "fresh-$release" make "$command"
+        tail -n 3 "$(log_of "make $command on $release")" | sed 's/^/    /'
     done
-    rm -rf "$work/fresh-$suite"
+    rm -rf "$work/fresh-$release"
 done
 closing debians
