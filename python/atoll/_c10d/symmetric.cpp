@@ -6,6 +6,11 @@
 
 #include <torch/csrc/distributed/c10d/GroupRegistry.hpp>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+
 namespace atoll_c10d {
 namespace {
 
@@ -198,6 +203,16 @@ void JoinedBlocks::run(atoll_symmetric_call call) const {
 }
 
 // ---- CpuSymmetricMemory
+
+PointerTable::PointerTable(const std::vector<void*>& pointers) : bytes_(pointers.size() * sizeof(void*)) {
+    void* const mapped = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    TORCH_CHECK(mapped != MAP_FAILED, "symmetric memory: no memory for ", pointers.size(),
+                " addresses (mmap: ", std::strerror(errno), ")");
+    begin_ = static_cast<void**>(mapped);
+    std::copy(pointers.begin(), pointers.end(), begin_);
+}
+
+PointerTable::~PointerTable() { ::munmap(begin_, bytes_); }
 
 void CpuSymmetricMemory::meet(int kind, int member, int channel, std::size_t timeout_ms,
                               const char* operation) const {

@@ -113,6 +113,22 @@ class Rendezvous {
     std::map<void*, Entry> entries_;  ///< by the block's data
 };
 
+/// Pointers in a mapping of their own, for kernels. These take its address as an integer, and Triton's
+/// interpreter gives integers below 2^31 only 32 bits. malloc may return such addresses: Debian's Python is
+/// loaded at a low one.
+class PointerTable {
+  public:
+    explicit PointerTable(const std::vector<void*>& pointers);
+    ~PointerTable();
+    PointerTable(const PointerTable&) = delete;
+    PointerTable& operator=(const PointerTable&) = delete;
+    void** begin() const { return begin_; }
+
+  private:
+    std::size_t bytes_;
+    void** begin_;
+};
+
 /// The handle that rendezvous returns.
 class CpuSymmetricMemory : public c10d::symmetric_memory::SymmetricMemory {
   public:
@@ -123,10 +139,10 @@ class CpuSymmetricMemory : public c10d::symmetric_memory::SymmetricMemory {
           data_(blocks_->data()),
           pads_(blocks_->pads()) {}
 
-    std::vector<void*> get_buffer_ptrs() override { return data_; }
-    std::vector<void*> get_signal_pad_ptrs() override { return pads_; }
-    void** get_buffer_ptrs_dev() override { return data_.data(); }
-    void** get_signal_pad_ptrs_dev() override { return pads_.data(); }
+    std::vector<void*> get_buffer_ptrs() override { return blocks_->data(); }
+    std::vector<void*> get_signal_pad_ptrs() override { return blocks_->pads(); }
+    void** get_buffer_ptrs_dev() override { return data_.begin(); }
+    void** get_signal_pad_ptrs_dev() override { return pads_.begin(); }
     std::size_t get_buffer_size() override { return blocks_->block().bytes; }
     std::size_t get_offset() override { return offset_; }
     bool has_multicast_support() override { return false; }
@@ -148,7 +164,7 @@ class CpuSymmetricMemory : public c10d::symmetric_memory::SymmetricMemory {
     std::shared_ptr<JoinedBlocks> blocks_;
     std::size_t offset_;
     HandleGroup group_;
-    std::vector<void*> data_, pads_;
+    PointerTable data_, pads_;
 };
 
 class CpuSymmetricAllocator : public c10d::symmetric_memory::SymmetricMemoryAllocator {
