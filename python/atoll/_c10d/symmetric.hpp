@@ -113,9 +113,9 @@ class Rendezvous {
     std::map<void*, Entry> entries_;  ///< by the block's data
 };
 
-/// Pointers in a mapping of their own, for kernels. These take its address as an integer, and Triton's
-/// interpreter gives integers below 2^31 only 32 bits. malloc may return such addresses: Debian's Python is
-/// loaded at a low one.
+/// Pointers in a mapping of their own, for kernels. These take its address as an integer. Triton's
+/// interpreter gives integers below 2^31 only 32 bits. malloc may return such addresses, since Debian's
+/// Python is loaded at a low one.
 class PointerTable {
   public:
     explicit PointerTable(const std::vector<void*>& pointers);
