@@ -7,7 +7,7 @@ namespace atl::cli {
 
 static std::string text_of(const CLI::ParseError& error) {
     static const std::string theirs = "was given a disallowed flag override";
-    const std::string text = error.what();
+    std::string text = error.what();
     const std::size_t at = text.find(theirs);
     if (at != std::string::npos) return "--" + text.substr(0, at) + "takes no value";
     return text;
