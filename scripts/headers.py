@@ -47,6 +47,8 @@ def without_package(header: Path) -> str:
     """The reason why a header cannot be compiled on this machine; empty if it can."""
     if header.name in {"mpi.hpp", "shmemx_mpi.h"}:
         return "needs MPI"
+    if "bitcode" in header.parts:
+        return "replaces CUDA's headers, where clang compiles the bitcode"
     if "cuda" in header.parts or header.name in {"half.hpp", "launch.hpp"}:
         return "" if Path("/usr/local/cuda/include/cuda.h").exists() else "needs CUDA's headers"
     return ""
