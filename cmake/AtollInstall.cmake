@@ -6,14 +6,9 @@ if(NOT TARGET atoll)
 endif()
 include(CMakePackageConfigHelpers)
 
-# Kernels that need the bitcode run on GPUs. So a first build from a clone on a machine without one is shorter without it.
-set(_bitcode)
-if(NOT ATOLL_TESTS OR ATOLL_GPU_PROGRAMS OR ATOLL_NVSHMEM_BITCODE STREQUAL "ON")
-    set(_bitcode atoll_nvshmem_bitcode)
-endif()
 # The contents of a wheel, and all that `make` without a target needs.
 add_custom_target(atoll_package)
-foreach(_target atoll atoll_cuda atoll_shmem atoll_nvshmem atoll_nvshmem_numbered atoll_nvshmem_device ${_bitcode} atoll_cli atoll_bench_core _atoll)
+foreach(_target atoll atoll_cuda atoll_shmem atoll_nvshmem atoll_nvshmem_numbered atoll_nvshmem_device atoll_nvshmem_bitcode atoll_cli atoll_bench_core _atoll)
     if(TARGET ${_target})
         add_dependencies(atoll_package ${_target})
     endif()
@@ -43,7 +38,7 @@ function(_atoll_install component root)
     install(FILES "$<TARGET_FILE:atoll_nvshmem_device>" "${PROJECT_SOURCE_DIR}/cmake/nvshmem/libnvshmem.so"
             DESTINATION "${root}nvshmem/lib" ${_where})
     if(TARGET atoll_nvshmem_bitcode)
-        install(FILES "${ATOLL_BITCODE}" DESTINATION "${root}nvshmem/lib" ${_where} OPTIONAL)
+        install(FILES "${ATOLL_BITCODE}" DESTINATION "${root}nvshmem/lib" ${_where})
     endif()
     install(FILES "${PROJECT_SOURCE_DIR}/cmake/nvshmem/NVSHMEMConfig.cmake" "${_generated}/NVSHMEMConfigVersion.cmake"
             DESTINATION "${root}nvshmem/lib/cmake/nvshmem" ${_where})

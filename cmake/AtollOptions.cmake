@@ -5,13 +5,12 @@ else()
     set(_own ${PROJECT_IS_TOP_LEVEL})
 endif()
 # Warnings of a compiler that these sources were not built with must not stop a user's build.
-set(_tried OFF)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^(12|14)\\.")
-    set(_tried ${PROJECT_IS_TOP_LEVEL})   # of Debian 12 and 13
-elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^(14|19)\\.")
-    set(_tried ${PROJECT_IS_TOP_LEVEL})
+# Tried are those of Debian 12 and 13.
+set(_werror OFF)
+if("${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" MATCHES "^(GNU (12|14)|Clang (14|19))\\.")
+    set(_werror ${PROJECT_IS_TOP_LEVEL})
 endif()
-option(ATOLL_WERROR "Warnings in our own sources are errors" ${_tried})
+option(ATOLL_WERROR "Warnings in our own sources are errors" ${_werror})
 option(ATOLL_PYTHON "Build the Python module (where Python and nanobind are found)" ON)
 option(ATOLL_TESTS "Build the tests" ${_own})
 option(ATOLL_EXAMPLES "Build the C++ examples" ${_own})

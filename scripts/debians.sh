@@ -12,13 +12,10 @@ begin debians
 may_mount || { skip "fresh Debians" "needs root and the right to mount" && closing debians; exit; }
 scripts/setup.sh packages
 
-# bare SUITE: a Debian that has never seen Atoll. A mirror may have a certificate that only this machine knows.
+# bare SUITE: a Debian that has never seen Atoll, with a clone of it.
 bare() {
-    local root=$work/fresh-$1
-    rm -rf "$root" &&
-        debootstrap --variant=minbase --include=ca-certificates,make,git "$1" "$root" &&
-        cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" &&
-        git clone -q . "$root/src" &&
+    bootstrap "$1" "$work/fresh-$1" make,git &&
+        git clone -q . "$work/fresh-$1/src" &&
         inside "fresh-$1" git config --global --add safe.directory /src
 }
 

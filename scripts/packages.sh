@@ -54,16 +54,10 @@ clean_debian() {
         skip "$1" "a clean Debian $reason"
         return 1
     fi
-    check "a clean Debian 12" bootstrap
+    check "a clean Debian 12" make_base
     return "$checked"
 }
-bootstrap() {
-    # A mirror may have a certificate that only this machine knows.
-    rm -rf "$base" "$base.new" &&
-        debootstrap --variant=minbase --include=ca-certificates bookworm "$base.new" &&
-        cp /etc/ssl/certs/ca-certificates.crt "$base.new/etc/ssl/certs/" &&
-        mv "$base.new" "$base"
-}
+make_base() { rm -rf "$base" && bootstrap bookworm "$base.new" && mv "$base.new" "$base"; }
 # fresh NAME: a copy of the clean Debian, with the tracked sources in /src.
 fresh() {
     rm -rf "${work:?}/$1" &&

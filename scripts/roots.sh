@@ -32,6 +32,14 @@ extract() {
             --aptopt='Acquire::Check-Valid-Until "false"' "$1" "$work/$1-$2"
 }
 
+# bootstrap SUITE FOLDER [PACKAGES]: makes the folder a Debian with few packages, and with these, separated by commas. A
+# mirror may have a certificate that only this machine knows.
+bootstrap() {
+    rm -rf "$2" &&
+        debootstrap --variant=minbase --include="ca-certificates${3:+,$3}" "$1" "$2" &&
+        cp /etc/ssl/certs/ca-certificates.crt "$2/etc/ssl/certs/"
+}
+
 # may_mount: true where `inside` works.
 may_mount() { [ "$(id -u)" -eq 0 ] && unshare --mount true 2>/dev/null; }
 

@@ -1,4 +1,4 @@
-"""The folder of the C++ headers."""
+"""The folders of the C++ headers and of NVSHMEM's names."""
 
 from __future__ import annotations
 
@@ -28,3 +28,13 @@ def include_dir() -> str:
         if (folder / "include" / "atoll" / "device" / "device.hpp").is_file():
             return str(folder / "include")
     raise FileNotFoundError(f"no folder include with Atoll's headers beside {module} or above it")
+
+
+def nvshmem_home() -> Path:
+    """Return the folder with NVSHMEM's names: `atoll config --nvshmem-home`."""
+    return Path(include_dir()).parent / "nvshmem"
+
+
+def lacks_bitcode(path: Path) -> str:
+    """Return the sentence of errors about an Atoll without that file of bitcode."""
+    return f"this Atoll was built without {path}. Install a wheel of Atoll, or clang 14 or newer, and build Atoll again."

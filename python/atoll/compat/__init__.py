@@ -173,7 +173,7 @@ class _Finder(importlib.abc.MetaPathFinder):
             else:
                 continue
             if module == ":nvshmem":
-                from ._pathfinder import nvshmem_home
+                from .._include import nvshmem_home
 
                 spec = importlib.machinery.ModuleSpec(fullname, None, is_package=True)
                 spec.submodule_search_locations = [str(nvshmem_home())]

@@ -10,11 +10,10 @@ import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .._include import include_dir
+from .._include import lacks_bitcode, nvshmem_home
 from ._installed import broken, module_of
 
 __all__ = [
@@ -57,11 +56,6 @@ class LoadedDL:
     was_already_loaded_from_elsewhere: bool
     _handle_uint: int
     found_via: str = "atoll"
-
-
-def nvshmem_home() -> Path:
-    """Return the folder with NVSHMEM's names: `atoll config --nvshmem-home`."""
-    return Path(include_dir()).parent / "nvshmem"
 
 
 @functools.cache
@@ -126,10 +120,7 @@ def locate_bitcode_lib(name: str) -> LocatedBitcodeLib:
             f"{name}: cuda.pathfinder is not installed; Atoll's substitute for it finds nvshmem_device alone."
         )
     if not path.exists():
-        raise BitcodeLibNotFoundError(
-            f"{name}: this Atoll was built without {path}. Install a wheel of Atoll, or clang 14 or newer, and build Atoll "
-            "again."
-        )
+        raise BitcodeLibNotFoundError(f"{name}: {lacks_bitcode(path)}")
     return LocatedBitcodeLib(name, str(path), path.name)
 
 

@@ -9,13 +9,12 @@ import importlib
 import os
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import _allocation, _atoll, _job
-from .._include import include_dir
+from .._include import lacks_bitcode, nvshmem_home
 from . import _internal_tracking, _modules
 from ._state import STATE, NvshmemError, NvshmemInvalid, require, translated
 from .memory import forget
@@ -394,10 +393,7 @@ def find_device_bitcode_library(
             "Numba use nvshmem.core.device.numba."
         )
     name = f"libnvshmem_device.{language.value}"
-    path = Path(include_dir()).parent / "nvshmem" / "lib" / name
+    path = nvshmem_home() / "lib" / name
     if not path.exists():
-        raise NvshmemInvalid(
-            f"nvshmem.core.find_device_bitcode_library: this Atoll was built without {path}. Install a wheel of Atoll; or "
-            "in a clone install clang 14 or newer, and run `scripts/install.sh all`."
-        )
+        raise NvshmemInvalid(f"nvshmem.core.find_device_bitcode_library: {lacks_bitcode(path)}")
     return str(path)

@@ -43,10 +43,7 @@ const Object* object_of(const std::vector<Object>& objects, std::uint64_t addres
     return object == objects.end() ? nullptr : &*object;
 }
 
-}  // namespace
-
-NamedFrame named(const std::vector<Object>& objects, std::uint64_t address, Lines lines) {
-    const Object* object = object_of(objects, address);
+NamedFrame named_in(const Object* object, std::uint64_t address, Lines lines) {
     char hex[32];
     if (object == nullptr) {
         std::snprintf(hex, sizeof hex, "0x%" PRIx64, address);
@@ -56,8 +53,6 @@ NamedFrame named(const std::vector<Object>& objects, std::uint64_t address, Line
     }
     return named_frame(object->path, address - object->base, lines);
 }
-
-namespace {
 
 /// Prints frames, one line for neighbours of one file that have no names.
 class FramePrinter {
@@ -175,7 +170,7 @@ class NativeReader {
             ++at_;
             const Object* const object = object_of(reader_.objects_, address);
             path_ = object == nullptr ? "" : object->path;
-            frame = named(reader_.objects_, address, reader_.lines_);
+            frame = named_in(object, address, reader_.lines_);
             printer_.print(frame);
             return true;
         }
@@ -199,6 +194,10 @@ class NativeReader {
 };
 
 }  // namespace
+
+NamedFrame named(const std::vector<Object>& objects, std::uint64_t address, Lines lines) {
+    return named_in(object_of(objects, address), address, lines);
+}
 
 PeStacks native_stacks(const StackArea& area, int pid, StackDetail detail) {
     return NativeReader(area, pid, detail).read();
