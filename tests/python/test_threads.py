@@ -39,8 +39,8 @@ def test_daemon_threads_may_be_within_calls_when_the_process_ends(tmp_path: Path
     program = write_program(tmp_path, DAEMONS + end)
     for _ in range(5):  # the activity of such a thread at that moment is random
         done = subprocess.run(
-            [sys.executable, str(program)], env=environment(), capture_output=True, text=True,
-            timeout=HANG_GUARD, check=False,
+            [sys.executable, str(program)], env=environment(MALLOC_PERTURB_="165"), capture_output=True,
+            text=True, timeout=HANG_GUARD, check=False,
         )  # fmt: skip
         assert done.returncode == 7, done.stderr
         assert "terminate" not in done.stderr and "Fatal" not in done.stderr

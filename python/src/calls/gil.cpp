@@ -6,6 +6,7 @@
 namespace atl::python {
 
 thread_local PyThreadState* ReleaseGil::released_state = nullptr;
+std::atomic<int> ReleaseGil::in_calls{0};
 
 namespace {
 

@@ -4,6 +4,7 @@
 
 #include <Python.h>
 
+#include <atomic>
 #include <cstddef>
 
 namespace atl::python {
@@ -38,18 +39,24 @@ class ReleaseGil {
     /// During finalization of the interpreter only one thread runs; it keeps the GIL.
     explicit ReleaseGil(bool release)
         : state_(release && Py_IsInitialized() ? PyEval_SaveThread() : nullptr), outer_(released_state) {
-        if (state_) released_state = state_;
+        if (!state_) return;
+        released_state = state_;
+        in_calls.fetch_add(1, std::memory_order_relaxed);
     }
     ~ReleaseGil() {
         if (!state_) return;
         released_state = outer_;
         take_gil(state_);
+        in_calls.fetch_sub(1, std::memory_order_relaxed);
     }
     ReleaseGil(const ReleaseGil&) = delete;
     ReleaseGil& operator=(const ReleaseGil&) = delete;
 
     /// This thread's state while one of its calls has released the GIL; null while it holds it.
     static PyThreadState* released() noexcept { return released_state; }
+    /// True while a call of any thread has released the GIL. A caller with the GIL may then let calls begin no
+    /// more.
+    static bool any() noexcept { return in_calls.load(std::memory_order_relaxed) != 0; }
 
   private:
     friend class HoldGil;
@@ -57,6 +64,7 @@ class ReleaseGil {
     PyThreadState* state_;
     PyThreadState* outer_;
     static thread_local PyThreadState* released_state;
+    static std::atomic<int> in_calls;  ///< calls of all threads that have released the GIL
 };
 
 /// Takes back the GIL, which this thread released as `state`, for the life of the object. Python code that

@@ -25,9 +25,13 @@ class JobWaits {
   public:
     void enter() noexcept { waiting_.fetch_add(1, std::memory_order_seq_cst); }
     void leave() noexcept { waiting_.fetch_sub(1, std::memory_order_seq_cst); }
-    /// True after finalize while threads of this PE still wait. They find is_over() and stop, and use the job
-    /// until then.
-    bool are_left() const noexcept { return waiting_.load(std::memory_order_seq_cst) != 0; }
+    /// Keeps the job's state past finalize: threads are within calls other than waits, and use it until they
+    /// return.
+    void keep() noexcept { is_kept_.store(true, std::memory_order_relaxed); }
+    /// True after finalize while threads of this PE still use the job. Those that wait find is_over() and stop.
+    bool are_left() const noexcept {
+        return waiting_.load(std::memory_order_seq_cst) != 0 || is_kept_.load(std::memory_order_relaxed);
+    }
     bool is_over() const noexcept { return over_.load(std::memory_order_seq_cst); }
     void end() noexcept;
     /// Calls the registered objects. A part of `end` that may come before it.
@@ -43,6 +47,7 @@ class JobWaits {
 
   private:
     std::atomic<bool> over_{false};
+    std::atomic<bool> is_kept_{false};
     std::atomic<int> waiting_{0};
     std::mutex mutex_;  // guards the next one
     std::vector<std::weak_ptr<EndsWithJob>> end_with_job_;
