@@ -65,11 +65,10 @@ target_include_directories(_atoll PRIVATE "${PROJECT_SOURCE_DIR}/python/src" "${
 target_compile_definitions(_atoll PRIVATE NPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION
                                           NPY_TARGET_VERSION=NPY_2_0_API_VERSION)
 target_link_libraries(_atoll PRIVATE atoll atoll_flags)
-# Compiled alone: operations, whose tables, macros and helpers have the same names, and sources with such tables. The
-# source that compiles the device headers for a trace is compiled alone, too.
+# Compiled alone: sources with helpers of the same names, large templates, and the device headers compiled for a trace.
+set(_alone "/(module|kernel_trace|strided|shmem|rma|waits|atomics|boxes|pool|device_array|stream_arguments|names|method_errors)[.]cpp$")
 foreach(_source IN LISTS ATOLL_PYTHON_SOURCES)
-    file(STRINGS "${_source}" _table REGEX "functions\\[\\]" LIMIT_COUNT 1)
-    if(_table OR _source MATCHES "/operations/|/strided\\.cpp$|/module\\.cpp$|/kernel_trace\\.cpp$")
+    if(_source MATCHES "${_alone}")
         set_source_files_properties("${_source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
 endforeach()

@@ -285,7 +285,7 @@ PyObject* failure_body(const Arguments<0>&) {
     return PyUnicode_FromString("");
 }
 
-const Function functions[] = {
+const Function kernels_functions[] = {
     {"check_kernels", entry<1, check_kernels_spec, check_kernels_body>, "(*, stream: Stream = None) -> None",
      R"(Raise KernelError if the GPU stopped a kernel of this process. Local.
 
@@ -313,7 +313,7 @@ that error.)"},
 }  // namespace
 
 void register_kernels(nb::module_& module) {
-    register_functions(module.ptr(), functions);
+    register_functions(module.ptr(), kernels_functions);
     module.def("_kernel_layout", &layout, nb::sig("def _kernel_layout() -> dict[str, int]"),
                "Return the offsets of the fields of a control block, for kernels written in Python.");
     module.def("_kernel_functions", &kernel_functions, nb::sig("def _kernel_functions() -> dict[str, int]"),

@@ -338,7 +338,7 @@ PyObject* pe_accessible_body(const Arguments<2>& a) {
     return PyBool_FromLong(pe >= 0 && pe < ctx.n_pes());
 }
 
-const Function functions[] = {
+const Function arrays_functions[] = {
     {"_empty", entry<9, empty_spec, empty_body>,
      "(shape: Any, dtype: Any, fortran: bool, align: int, atomics: bool, signal: bool, zero: bool, name: "
      "str, on_device: bool = False) -> Any",
@@ -559,6 +559,6 @@ void note_device(const Job& job) {
     adopts_device_arrays = true;
 }
 
-void register_arrays(PyObject* module) { register_functions(module, functions); }
+void register_arrays(PyObject* module) { register_functions(module, arrays_functions); }
 
 }  // namespace atl::python

@@ -172,7 +172,7 @@ PyObject* add_in_blocks_body(const Arguments<6>& a) {
     return none();
 }
 
-const Function functions[] = {
+const Function blocks_functions[] = {
     {"_add_in_blocks", entry<6, add_in_blocks_spec, add_in_blocks_body>,
      "(dst: Array, index: AnySource, values: AnySource, bounds: AnySource, *, ctx: Context | None = None, "
      "team: "
@@ -197,6 +197,6 @@ IndexError, NotSymmetric, DtypeMismatch, ShapeMismatch, UseAfterFree)"},
 
 }  // namespace
 
-void register_blocks(PyObject* module) { register_functions(module, functions); }
+void register_blocks(PyObject* module) { register_functions(module, blocks_functions); }
 
 }  // namespace atl::python

@@ -332,7 +332,7 @@ PyObject* scatter_body(const Arguments<6>& a) {
                   "nelems\n    Elements of a block.\n",                                      \
                   "sizes", "")
 
-const Function functions[] = {
+const Function collectives_functions[] = {
     {"broadcast", entry<6, broadcast_spec, broadcast_body>,
      "(dst: AnyArray, src: Any = None, root: int = 0, *, team: Team | None = None, stream: Stream = None, "
      "blocking: bool = True) -> Array | Request | None\n"
@@ -426,6 +426,6 @@ const Function functions[] = {
 
 }  // namespace
 
-void register_collectives(PyObject* module) { register_functions(module, functions); }
+void register_collectives(PyObject* module) { register_functions(module, collectives_functions); }
 
 }  // namespace atl::python

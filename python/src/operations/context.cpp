@@ -25,7 +25,7 @@ void construct(PyContext* self, nb::object team, bool private_to_thread, bool se
                          team.is_none() ? nb::borrow(g.world_object) : team};
 }
 
-std::string repr(const PyContext& context) {
+std::string context_repr(const PyContext& context) {
     if (context.destroyed || context.epoch != g.epoch || g.job == nullptr)
         return "<atoll.Context, destroyed>";
     return "<atoll.Context of " + std::string(nb::str(context.team).c_str()) + ">";
@@ -92,7 +92,7 @@ Source: OpenSHMEM 1.6, section 9.4 (shmem_ctx_create).)");
     context.def(
         "quiet", [](const PyContext& c) { of(c, "Context.quiet").quiet(); },
         "Wait until all operations of this context are complete and visible, as atoll.quiet. Local.");
-    context.def("__repr__", &repr);
+    context.def("__repr__", &context_repr);
     context.def("destroy", &destroy,
                 "Quiet, then free the resources of the context. Local. A second call does nothing.");
     context.def(

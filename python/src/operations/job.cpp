@@ -28,7 +28,7 @@ Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spe
     statistics_spec, openmetrics_spec, trace_now_spec, team_id_spec, team_init_spec, trace_range_spec,
     hook_spec, ignored_spec, offer_spec, stack_spec, report_spec, step_spec, met_spec;
 
-std::string text_of(PyObject* object) {
+std::string utf8_of(PyObject* object) {
     const Ref text(PyUnicode_Check(object) ? PyUnicode_AsEncodedString(object, "utf-8", "strict")
                                            : PyObject_Bytes(object));
     char* data = nullptr;
@@ -52,7 +52,7 @@ JobOptions::Store store_of(PyObject* put, PyObject* get) {
                             : none());
             const Ref result(value ? PyObject_CallFunctionObjArgs(callable, k.get(), v.get(), nullptr)
                                    : PyObject_CallFunctionObjArgs(callable, k.get(), nullptr));
-            return value ? std::string() : text_of(result.get());
+            return value ? std::string() : utf8_of(result.get());
         } catch (const Raised&) {
             const nb::python_error error;
             throw Error(ErrorCode::bootstrap,
@@ -144,7 +144,7 @@ PyObject* init_body(const Arguments<5>& a) {
     options.raise_kernel_errors = true;
     options.checks_args_by_default = true;
     options.notes = JobOptions::Notes::all;
-    if (given(a[0])) options.unique_id = text_of(a[0]);
+    if (given(a[0])) options.unique_id = utf8_of(a[0]);
     if (given(a[1])) options.pe = count_of("pe", a[1]);
     if (given(a[2])) options.n_pes = count_of("n_pes", a[2]);
     if (given(a[3]) && given(a[4])) options.store = store_of(a[3], a[4]);
@@ -177,6 +177,9 @@ PyObject* finalize_body(const Arguments<0>&) {
     if (g.inits == 0) {
         use(nullptr);
         forget_pool_tables();
+        // Calls of other threads have released the GIL, or wait. They use the job until they return.
+        core::JobWaits& waits = atl::current_job().state().waits();
+        if (ReleaseGil::any() || waits.are_left()) waits.keep();
     }
     const auto back = [] {
         ending = nullptr;
@@ -229,11 +232,11 @@ PyObject* check_body(const Arguments<1>& a) {
     return PyLong_FromLong(current_or_ending(PyUnicode_AsUTF8AndSize(a[0], nullptr)).my_pe());
 }
 
-PyObject* standard_body(const Arguments<1>& a) { return PyBool_FromLong(is_standard(text_of(a[0]))); }
+PyObject* standard_body(const Arguments<1>& a) { return PyBool_FromLong(is_standard(utf8_of(a[0]))); }
 
 PyObject* exit_body(const Arguments<2>& a) {
     current_or_ending("global_exit")
-        .global_exit(static_cast<int>(integer(exit_spec, "status", a[0])), text_of(a[1]));
+        .global_exit(static_cast<int>(integer(exit_spec, "status", a[0])), utf8_of(a[1]));
 }
 
 PyObject* heap_body(const Arguments<0>&) {
@@ -288,7 +291,7 @@ PyObject* trace_range_body(const Arguments<2>& a) {
     common::EventLog* log = current_log();
     const unsigned long long began = PyLong_AsUnsignedLongLong(a[1]);
     if (PyErr_Occurred() != nullptr) throw Raised{};
-    if (log != nullptr && began != 0) log->add_range(log->number_of(text_of(a[0])), began);
+    if (log != nullptr && began != 0) log->add_range(log->number_of(utf8_of(a[0])), began);
     return none();
 }
 
@@ -331,7 +334,7 @@ PyObject* stack_body(const Arguments<0>&) {
 /// Keeps the last exception of this job, or of this call of a pool, that Python prints and ignores, for
 /// reports of hangs.
 PyObject* ignored_body(const Arguments<1>& a) {
-    if (common::StackArea* const area = common::offered_stacks()) area->ignored.set(text_of(a[0]));
+    if (common::StackArea* const area = common::offered_stacks()) area->ignored.set(utf8_of(a[0]));
     Py_RETURN_NONE;
 }
 
@@ -357,7 +360,7 @@ PyObject* version_body(const Arguments<0>&) {
     return PyUnicode_FromFormat("%d.%d.%d", v.major, v.minor, v.patch);
 }
 
-const Function functions[] = {
+const Function job_functions[] = {
     {"_init", entry<5, init_spec, init_body>,
      "(uid: str | bytes | None, pe: int | None, n_pes: int | None, put: Callable[[str, bytes], None] | None, "
      "get: Callable[[str], bytes] | None) -> None",
@@ -528,6 +531,6 @@ Examples
 
 }  // namespace
 
-void register_job(PyObject* module) { register_functions(module, functions); }
+void register_job(PyObject* module) { register_functions(module, job_functions); }
 
 }  // namespace atl::python

@@ -30,7 +30,7 @@ struct PyLock {
     }
 };
 
-void construct(PyLock* self) {
+void construct_lock(PyLock* self) {
     Job& job = current("Lock");
     const Allocation allocation = job.allocate_zeroed(sizeof(std::int64_t));
     Ref owner = make_block(allocation, sizeof(std::int64_t));
@@ -90,7 +90,7 @@ void clear(PyLock& lock, const char* called) {
     lock.held = false;
 }
 
-std::string repr(const PyLock& lock) {
+std::string lock_repr(const PyLock& lock) {
     if (is_past(&lock.block())) return "<atoll.Lock, freed>";
     return lock.held ? "<atoll.Lock, held by this PE>" : "<atoll.Lock, not held by this PE>";
 }
@@ -136,7 +136,7 @@ Examples
 >>> lock = atoll.Lock()  # collective over all PEs
 >>> with lock:  # one PE at a time
 ...     atoll.p(counter, atoll.g(counter, 0) + 1, 0))");
-    lock.def("__init__", &construct, nb::sig("def __init__(self) -> None"));
+    lock.def("__init__", &construct_lock, nb::sig("def __init__(self) -> None"));
     lock.def("acquire", &acquire, nb::arg("blocking") = true, nb::arg("timeout") = nb::none(),
              nb::sig("def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool"),
              R"(Take the lock; wait while another PE holds it.
@@ -165,7 +165,7 @@ Raises
 ------
 InvalidArgument
     This PE does not hold it.)");
-    lock.def("__repr__", &repr);
+    lock.def("__repr__", &lock_repr);
     lock.def(
         "_set_lock", [](PyLock& self) { set(self, -1, "set_lock"); }, "See atoll.shmem.set_lock.");
     lock.def(

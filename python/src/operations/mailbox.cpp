@@ -38,10 +38,10 @@ const Spec make_spec{"Mailbox"};
 const Spec post_spec{"Mailbox.post"};
 const Spec receive_spec{"Mailbox.receive"};
 const Spec try_spec{"Mailbox.try_receive"};
-const Spec free_spec{"Mailbox.free"};
+const Spec mailbox_free_spec{"Mailbox.free"};
 const Spec block_spec{"Mailbox.block"};
 
-void construct(PyMailbox* self, nb::object longest, nb::object n_slots, nb::object team, nb::object device) {
+void construct_mailbox(PyMailbox* self, nb::object longest, nb::object n_slots, nb::object team, nb::object device) {
     Job& job = current("Mailbox");
     const Py_ssize_t nbytes = integer(make_spec, "nbytes", longest.ptr());
     const int slots = int_of(make_spec, "slots", n_slots.ptr());
@@ -151,7 +151,7 @@ nb::object block_for_kernels(const PyMailbox& self) {
     return nb::borrow(self.on_device->block());
 }
 
-std::string repr(const PyMailbox& self) {
+std::string mailbox_repr(const PyMailbox& self) {
     if ((!self.box && !self.on_device) || g.job == nullptr || self.epoch != g.epoch)
         return "<atoll.Mailbox, freed>";
     const std::size_t bytes = self.on_device ? self.on_device->capacity_bytes() : self.box->capacity_bytes();
@@ -160,7 +160,7 @@ std::string repr(const PyMailbox& self) {
 }
 
 void free_box(PyMailbox& self) {
-    if (self.is_live_on_device(free_spec))
+    if (self.is_live_on_device(mailbox_free_spec))
         self.on_device->free();
     else
         self.box->free();
@@ -200,7 +200,7 @@ Calls without a stream wait on the host. Those on a stream wait in a kernel: the
 and do not answer Ctrl-C. After ATOLL_WAIT_TIMEOUT they end the job with a report. For each pair and
 direction, one call runs at a time, by a host, a stream or a kernel. The
 size of dst must be that of a message that a kernel posted.)");
-    box.def("__init__", &construct, nb::arg("nbytes"), nb::arg("slots") = 2, nb::arg("team") = nb::none(),
+    box.def("__init__", &construct_mailbox, nb::arg("nbytes"), nb::arg("slots") = 2, nb::arg("team") = nb::none(),
             nb::arg("device") = nb::none(),
             nb::sig("def __init__(self, nbytes: int, slots: int = 2, team: Team | None = None, device: str | "
                     "None = None) -> None"));
@@ -321,7 +321,7 @@ atoll.numba, atoll.cute and atoll.cupy have mailbox(box); Triton's calls take (b
 Raises
 ------
 Unsupported, UseAfterFree)");
-    box.def("__repr__", &repr);
+    box.def("__repr__", &mailbox_repr);
     box.def("free", &free_box, "Free the mailbox's memory. Collective over all PEs of the job.");
     box.def(
         "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Mailbox"));

@@ -165,7 +165,7 @@ void clear(Group& group) {
     group.held.clear();
 }
 
-nb::object enter(nb::object self) {
+nb::object enter_group(nb::object self) {
     Group& group = nb::cast<Group&>(self);
     current("group");
     if (!of_this_job(group)) fail_ended("group");
@@ -179,7 +179,7 @@ nb::object enter(nb::object self) {
     return self;
 }
 
-void leave(nb::object self, nb::args args) {
+void leave_group(nb::object self, nb::args args) {
     Group& group = nb::cast<Group&>(self);
     if (open_group != &group)
         fail(
@@ -198,7 +198,7 @@ void leave(nb::object self, nb::args args) {
     if (group.device_messages && group.on.blocks_host) wait_for(group.on);
 }
 
-#define ATOLL_TAIL                                                                                           \
+#define ATOLL_GROUP_TAIL                                                                                           \
     "Raises\n------\nShapeMismatch, DtypeMismatch, PeError, PeDied, Timeout, UseAfterFree\n\n"               \
     "Notes\n-----\n"                                                                                         \
     "Messages between a pair of PEs are matched in order. Sizes and dtypes must be equal. Other threads\n"   \
@@ -209,24 +209,24 @@ void leave(nb::object self, nb::args args) {
     "differ, the receiver's kernel stops (KernelError). In a group only its end may block the host.\n\n"     \
     "An extension of OpenSHMEM."
 
-const Function functions[] = {
+const Function messages_functions[] = {
     {"send", entry<4, send_spec, send_body>,
      "(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None",
      "Send src to PE pe, which calls recv.\n\n"
      "Returns when src may be changed. This may require that the receiver calls recv.\n\n"
      "Parameters\n----------\nsrc\n    Any array; on a GPU a symmetric one.\npe\n    Number of the "
-     "receiver.\n\n" ATOLL_TAIL},
+     "receiver.\n\n" ATOLL_GROUP_TAIL},
     {"recv", entry<4, recv_spec, recv_body>,
      "(dst: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None",
      "Receive a message of PE pe into dst; the data are there on return.\n\n"
      "Parameters\n----------\ndst\n    Any writeable array of the message's size.\npe\n    Number of the "
-     "sender.\n\n" ATOLL_TAIL},
+     "sender.\n\n" ATOLL_GROUP_TAIL},
 };
 
 }  // namespace
 
 void register_messages(nb::module_& module) {
-    register_functions(module.ptr(), functions);
+    register_functions(module.ptr(), messages_functions);
     nb::class_<Group> group(
         module, "group",
         R"(Several send and recv calls at once: they run together at the end of the `with` statement.
@@ -258,8 +258,8 @@ Examples
             new (self) Group{of_team, g.epoch, nullptr, {}, nullptr, {}, {}, {}};
         },
         nb::arg("team") = nb::none(), nb::sig("def __init__(self, team: Team | None = None) -> None"));
-    group.def("__enter__", &enter, nb::sig("def __enter__(self) -> group"));
-    group.def("__exit__", &leave, nb::sig("def __exit__(self, *args: object) -> None"));
+    group.def("__enter__", &enter_group, nb::sig("def __enter__(self) -> group"));
+    group.def("__exit__", &leave_group, nb::sig("def __exit__(self, *args: object) -> None"));
 }
 
 }  // namespace atl::python

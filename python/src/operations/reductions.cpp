@@ -11,7 +11,7 @@ namespace {
 
 template <ReduceOp O> Spec reduce_spec;
 template <bool Inclusive> Spec scan_spec;
-Spec any_spec, scatter_spec, scaled_spec, scaled_scatter_spec;
+Spec any_spec, reduce_scatter_spec, scaled_spec, scaled_scatter_spec;
 
 [[noreturn, gnu::cold]] void fail_type(const Spec& spec, PyArrayObject* array, const char* takes) {
     if (const SpecialType* special = special_type(PyArray_DESCR(array)))
@@ -283,11 +283,11 @@ PyObject* scatter(const Spec& spec, const Arguments<N>& a, Pair pair, ReduceOp o
     return pair.result(std::move(made));
 }
 
-PyObject* scatter_body(const Arguments<6>& a) {
+PyObject* reduce_scatter_body(const Arguments<6>& a) {
     const Operands o(a[0], a[1], a[2], nullptr);
-    const ReduceOp op = given(o.op) ? reduce_op_of(scatter_spec, o.op) : ReduceOp::sum;
-    return scatter(scatter_spec, a, pair_of(scatter_spec, o.first, o.second, Sizes::differ), op, 1,
-                   only_starts(scatter_spec, a[5], a[4]));
+    const ReduceOp op = given(o.op) ? reduce_op_of(reduce_scatter_spec, o.op) : ReduceOp::sum;
+    return scatter(reduce_scatter_spec, a, pair_of(reduce_scatter_spec, o.first, o.second, Sizes::differ), op, 1,
+                   only_starts(reduce_scatter_spec, a[5], a[4]));
 }
 
 PyObject* scaled_scatter_body(const Arguments<5>& a) {
@@ -358,7 +358,7 @@ template <ReduceOp O> constexpr Function reduction(const char* name, const char*
 #define ATOLL_AVERAGED_TYPES "float16, float32, float64 or long double (on a GPU bfloat16, too)"
 #define ATOLL_ORDERED_TYPES "integers, float16, float32, float64 or long double (on a GPU bfloat16, too)"
 
-const Function functions[] = {
+const Function reductions_functions[] = {
     reduction<ReduceOp::sum>("sum_reduce",
                              ATOLL_REDUCE_DOC("Sum over PEs, on every PE.", ATOLL_SUM_TYPES)
                                  ATOLL_EXAMPLE("bool(atoll.sum_reduce(1) == atoll.n_pes())\nTrue")),
@@ -442,7 +442,7 @@ PeError
 DtypeMismatch, ShapeMismatch, PeDied, UseAfterFree
 CollectiveMismatch
     Sizes, dtypes, op or root of the PEs differ; they are compared unless ATOLL_CHECK=none.)"},
-    {"reduce_scatter", entry<6, scatter_spec, scatter_body>,
+    {"reduce_scatter", entry<6, reduce_scatter_spec, reduce_scatter_body>,
      "(dst: AnyArray, src: Any = None, op: Any = 'sum', *, team: Team | None = None, stream: Stream = None, "
      "blocking: bool = True) -> Array | Request | None\n"
      "(dst: AnyArray, src: AnyArray, op: ReduceName = 'sum', *, team: Team | None = None, stream: Stream = "
@@ -483,6 +483,6 @@ CollectiveMismatch
 
 }  // namespace
 
-void register_reductions(PyObject* module) { register_functions(module, functions); }
+void register_reductions(PyObject* module) { register_functions(module, reductions_functions); }
 
 }  // namespace atl::python

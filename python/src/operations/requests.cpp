@@ -48,7 +48,7 @@ template <class Body> auto guarded(const StartedPtr& started, Body&& body) {
     }
 }
 
-bool test(const StartedPtr& started) {
+bool test_started(const StartedPtr& started) {
     if (started->is_finished) return true;
     if (!guarded(started, [&] { return started->requests.test(); })) return false;
     finish(started);
@@ -60,7 +60,7 @@ void sweep() {
     for (const StartedPtr& started : std::vector<StartedPtr>(unfinished())) {
         if (started.use_count() > 2) continue;  // owners are the list, this copy and a Request
         try {
-            test(started);
+            test_started(started);
         } catch (const Error&) {
             // Its Request was dropped. The team's next call tells the reason.
         }
@@ -71,7 +71,7 @@ struct Request {
     StartedPtr started;
 };
 
-std::string repr(const Request& request) {
+std::string request_repr(const Request& request) {
     const Started& started = *request.started;
     const char* const state = started.failure ? "failed" : started.is_finished ? "done" : "not done";
     const std::string function(started.function), latest = started.requests.latest();
@@ -79,7 +79,7 @@ std::string repr(const Request& request) {
     return "<atoll.Request, " + (is_named ? "" : function + ": ") + latest + ", " + state + ">";
 }
 
-nb::object wait(Request& request, double timeout) {
+nb::object wait_for_request(Request& request, double timeout) {
     const StartedPtr& started = request.started;
     if (!(timeout >= 0))
         fail(ErrorCode::invalid_argument,
@@ -125,7 +125,7 @@ void warn_of_requests() {
     for (const StartedPtr& started : std::vector<StartedPtr>(unfinished())) {
         bool is_pending = false;
         try {
-            is_pending = !test(started);
+            is_pending = !test_started(started);
         } catch (const Error&) {
             // It has failed: its program was told, or dropped the Request.
         }
@@ -183,7 +183,7 @@ In a coroutine:
 >>> bool(asyncio.run(total()) == 2 * atoll.n_pes())
 True)");
     request.def(
-        "test", [](Request& self) { return test(self.started); }, nb::sig("def test(self) -> bool"),
+        "test", [](Request& self) { return test_started(self.started); }, nb::sig("def test(self) -> bool"),
         R"(Return True if the collective is done; its dst is then complete here. Never waits.
 
 Returns
@@ -194,7 +194,7 @@ Raises
 ------
 CollectiveMismatch, PeDied
     The collective has failed.)");
-    request.def("wait", &wait, nb::arg("timeout") = 0.0,
+    request.def("wait", &wait_for_request, nb::arg("timeout") = 0.0,
                 nb::sig("def wait(self, timeout: float = 0.0) -> Any"),
                 R"(Wait until the collective is done, and return the result of the blocking call.
 
@@ -217,7 +217,7 @@ Timeout
     The text names the PEs that have not started it. The request is as before.
 CollectiveMismatch, PeDied
     The collective has failed.)");
-    request.def("__repr__", &repr);
+    request.def("__repr__", &request_repr);
     request.def(
         "__await__",
         [](nb::object self) { return nb::module_::import_("atoll._requests").attr("awaiting")(self); },

@@ -188,7 +188,7 @@ PyObject* pe_quiet_body(const Arguments<3>& a) {
     "(dst: AnyArray, src: AnyArray, pe: int, *, ctx: Context | None = None, team: Team | None = None, " \
     "stream: Stream = None) -> None"
 
-const Function functions[] = {
+const Function rma_functions[] = {
     {"put", entry<6, put_spec, put_body<put_spec, true>>, ATOLL_MOVE,
      R"(Copy src into dst on PE pe, without that PE's participation.
 
@@ -470,6 +470,6 @@ Source: OpenSHMEM 1.6, section 9.10.)"},
 
 }  // namespace
 
-void register_rma(PyObject* module) { register_functions(module, functions); }
+void register_rma(PyObject* module) { register_functions(module, rma_functions); }
 
 }  // namespace atl::python

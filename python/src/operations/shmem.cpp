@@ -165,7 +165,7 @@ PyObject* sync_body(const Arguments<0>&) {
     return none();
 }
 
-const Function functions[] = {
+const Function shmem_functions[] = {
     {"shmem.barrier_all", entry<0, barrier_spec, barrier_body>, "() -> None",
      R"(Wait until all PEs have called it, and all their earlier puts are complete and visible.
 
@@ -291,6 +291,6 @@ Raises the errors of put_signal. Source: OpenSHMEM 1.6, section 9.8 (shmem_put_s
 
 }  // namespace
 
-void register_shmem(PyObject* module) { register_functions(module, functions); }
+void register_shmem(PyObject* module) { register_functions(module, shmem_functions); }
 
 }  // namespace atl::python

@@ -209,7 +209,7 @@ PyObject* consume_body(const Arguments<4>& a) {
     "Team "                                                                                                \
     "| None = None, stream: Stream = None) -> None"
 
-const Function functions[] = {
+const Function signals_functions[] = {
     {"put_signal", entry<10, put_signal_spec, put_signal_body<put_signal_spec>>, ATOLL_PUT_SIGNAL,
      R"(Copy src into dst on PE pe, then set or increase a signal there.
 
@@ -414,6 +414,6 @@ An extension; OpenSHMEM has no such call.)"},
 
 }  // namespace
 
-void register_signals(PyObject* module) { register_functions(module, functions); }
+void register_signals(PyObject* module) { register_functions(module, signals_functions); }
 
 }  // namespace atl::python

@@ -58,7 +58,7 @@ PyObject* row_products_body(const Arguments<5>& a) {
     return none();
 }
 
-const Function functions[] = {
+const Function sparse_functions[] = {
     {"_row_products", entry<5, row_products_spec, row_products_body>,
      "(indptr: Array, indices: Array, data: Array, x: Array, out: Array) -> None",
      R"(Write the products of compressed rows and a vector; for atoll.sparse, whose indices are in range.
@@ -79,6 +79,6 @@ ShapeMismatch, DtypeMismatch)"},
 
 }  // namespace
 
-void register_sparse(PyObject* module) { register_functions(module, functions); }
+void register_sparse(PyObject* module) { register_functions(module, sparse_functions); }
 
 }  // namespace atl::python

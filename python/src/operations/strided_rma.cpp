@@ -128,7 +128,7 @@ template <Spec& S, bool Put> PyObject* blocks_body(const Arguments<10>& a) {
     "tst: int, sst: int, bsize: int, nblocks: int, pe: int, *, ctx: Context | None = None, team: Team | " \
     "None = None, stream: Stream = None) -> None"
 
-const Function functions[] = {
+const Function strided_functions[] = {
     {"iput", entry<9, iput_spec, elements_body<iput_spec, true>>,
      "(dst: AnyArray, src: AnyArray, " ATOLL_ELEMENTS,
      R"(Copy src[i * sst] to dst[i * tst] on PE pe, for i < nelems.
@@ -246,6 +246,6 @@ Source: OpenSHMEM 1.6, section 9.5 (shmem_ibget).)"},
 
 }  // namespace
 
-void register_strided(PyObject* module) { register_functions(module, functions); }
+void register_strided(PyObject* module) { register_functions(module, strided_functions); }
 
 }  // namespace atl::python

@@ -18,7 +18,7 @@ template <Spec& S, int StreamAt, bool Completes, int N> PyObject* meet(const Arg
     return none();
 }
 
-const Function functions[] = {
+const Function sync_functions[] = {
     {"barrier_all", entry<1, barrier_all_spec, meet<barrier_all_spec, 0, true, 1>>,
      "(*, stream: Stream = None) -> None",
      R"(Wait until all PEs have called it, and all their earlier puts are complete and visible.
@@ -124,6 +124,6 @@ Source: OpenSHMEM 1.6, section 9.11 (shmem_team_sync).)"},
 
 }  // namespace
 
-void register_sync(PyObject* module) { register_functions(module, functions); }
+void register_sync(PyObject* module) { register_functions(module, sync_functions); }
 
 }  // namespace atl::python

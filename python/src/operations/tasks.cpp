@@ -16,7 +16,7 @@
 namespace atl::python {
 namespace {
 
-Spec offer_spec;
+Spec offer_tasks_spec;
 
 sem_t asked;
 std::atomic<bool> runs{false};
@@ -44,7 +44,7 @@ void serve(PyObject* write) {
     }
 }
 
-PyObject* offer_body(const Arguments<1>& a) {
+PyObject* offer_tasks_body(const Arguments<1>& a) {
     common::StackArea* const area = common::offered_stacks();
     if (area == nullptr || area->python.load(std::memory_order_acquire) == 0) return none();
     if (!runs.load(std::memory_order_acquire)) {
@@ -58,8 +58,8 @@ PyObject* offer_body(const Arguments<1>& a) {
     return none();
 }
 
-const Function functions[] = {
-    {"_offer_tasks", entry<1, offer_spec, offer_body>, "(write: Callable[[], str]) -> None",
+const Function tasks_functions[] = {
+    {"_offer_tasks", entry<1, offer_tasks_spec, offer_tasks_body>, "(write: Callable[[], str]) -> None",
      "Let a thread write the text of `write` behind Python's stacks when the launcher asks for them."},
 };
 
@@ -69,6 +69,6 @@ void ask_for_tasks() noexcept {
     if (runs.load(std::memory_order_acquire)) ::sem_post(&asked);
 }
 
-void register_tasks(PyObject* module) { register_functions(module, functions); }
+void register_tasks(PyObject* module) { register_functions(module, tasks_functions); }
 
 }  // namespace atl::python

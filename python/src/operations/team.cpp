@@ -10,11 +10,11 @@ namespace {
 
 const Team& of(const PyTeam& team, const char* function) { return live(team, function); }
 
-nb::object made(Team team) { return nb::steal(wrap(std::move(team))); }
+nb::object made_team(Team team) { return nb::steal(wrap(std::move(team))); }
 
 bool is_outside(const PyTeam& team) { return team.which == PyTeam::Which::outside; }
 
-void destroy(PyTeam& team) {
+void destroy_team(PyTeam& team) {
     if (team.which != PyTeam::Which::made && !is_outside(team))
         fail(ErrorCode::invalid_argument,
              "Team.destroy(): WORLD, SHARED, HOST and RAIL last as long as the job.");
@@ -30,7 +30,7 @@ bool equal(const PyTeam& a, nb::handle other) {
     return of(a, "Team.__eq__") == of(b, "Team.__eq__");
 }
 
-std::string repr(const PyTeam& team) {
+std::string team_repr(const PyTeam& team) {
     if (is_outside(team)) return "<atoll.Team, this PE is not a member>";
     static constexpr const char* predefined[] = {"", "atoll.WORLD", "atoll.SHARED", "atoll.HOST",
                                                  "atoll.RAIL"};
@@ -91,14 +91,14 @@ int translate_pe(const PyTeam& team, nb::object pe, nb::object other) {
 nb::object split_strided(const PyTeam& team, nb::object start, nb::object stride, nb::object size) {
     static const Spec spec{"Team.split_strided"};
     const Team& all = of(team, spec.name);
-    return made(all.split_strided(int_of(spec, "start", start.ptr()), int_of(spec, "stride", stride.ptr()),
+    return made_team(all.split_strided(int_of(spec, "start", start.ptr()), int_of(spec, "stride", stride.ptr()),
                                   int_of(spec, "size", size.ptr())));
 }
 
 nb::object split_2d(const PyTeam& team, nb::object xrange) {
     static const Spec spec{"Team.split_2d"};
     auto [row, column] = of(team, spec.name).split_2d(int_of(spec, "xrange", xrange.ptr()));
-    return nb::make_tuple(made(std::move(row)), made(std::move(column)));
+    return nb::make_tuple(made_team(std::move(row)), made_team(std::move(column)));
 }
 
 /// Converts a color or key to int; booleans count as 0 and 1.
@@ -110,12 +110,12 @@ int number_of(const Spec& spec, const char* which, const nb::object& value) {
 nb::object split(const PyTeam& team, nb::object color, nb::object key) {
     static const Spec spec{"Team.split"};
     const Team& all = of(team, spec.name);
-    return made(all.split(number_of(spec, "color", color), number_of(spec, "key", key)));
+    return made_team(all.split(number_of(spec, "color", color), number_of(spec, "key", key)));
 }
 
-void leave(PyTeam& team, nb::args args) {
+void leave_team(PyTeam& team, nb::args args) {
     // After an exception the other members may never call it; a collective would hang.
-    if ((args.size() == 0 || args[0].is_none()) && team.team) destroy(team);
+    if ((args.size() == 0 || args[0].is_none()) && team.team) destroy_team(team);
 }
 
 }  // namespace
@@ -306,13 +306,13 @@ NotInitialized
 Unsupported
     The team found no memory (ATOLL_TEAM_MEMORY), or has PEs of other hosts, which only kernels in CUDA C++
     reach (atoll.cupy).)");
-    team.def("destroy", &destroy,
+    team.def("destroy", &destroy_team,
              "Free the resources of the team, after which no call takes it. Collective over the team.\n\n"
              "Raises\n------\nUseAfterFree\n    It is destroyed already; each later use raises this, too.\n"
              "InvalidArgument\n    The team is one of WORLD, SHARED, HOST and RAIL.");
     team.def(
         "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> Team"));
-    team.def("__exit__", &leave, nb::sig("def __exit__(self, *args: object) -> None"));
+    team.def("__exit__", &leave_team, nb::sig("def __exit__(self, *args: object) -> None"));
     team.def_prop_ro(
         "_is_destroyed", [](const PyTeam& t) { return t.which == PyTeam::Which::made && !t.team; },
         nb::sig("def _is_destroyed(self) -> bool"), "True after `destroy`.");
@@ -324,7 +324,7 @@ Unsupported
     team.def("__hash__", [](const PyTeam& t) {
         return t.team ? reinterpret_cast<std::uintptr_t>(&t.team.state()) >> 4 : 1;
     });
-    team.def("__repr__", &repr);
+    team.def("__repr__", &team_repr);
     g.team_class = reinterpret_cast<PyTypeObject*>(team.ptr());
 
     module.attr("WORLD") = nb::cast(new PyTeam{PyTeam::Which::world, {}, 0}, nb::rv_policy::take_ownership);

@@ -112,7 +112,7 @@ void release(char* address) {
     slab.free[start] = size;
 }
 
-Spec add_spec, use_spec, use_of_spec, remove_spec, table_bytes_spec;
+Spec pool_add_spec, use_spec, use_of_spec, remove_spec, table_bytes_spec;
 
 char* address_of(PyObject* number) {
     void* address = PyLong_AsVoidPtr(number);
@@ -290,8 +290,8 @@ void note_use_alike(Entered entered) {
          position(is_dst ? theirs.dst : theirs.src).c_str());
 }
 
-const Function functions[] = {
-    {"_pool_add", entry<5, add_spec, add_body>,
+const Function pool_functions[] = {
+    {"_pool_add", entry<5, pool_add_spec, add_body>,
      "(address: int, bytes: int, table: int, table_bytes: int, kept: object) -> None",
      "Add a slab for _pool_use, with a zeroed table in the host heap for other PEs, and an object that it "
      "keeps alive."},
@@ -356,7 +356,7 @@ void forget_pool_tables() {
     note_range();
 }
 
-void register_pool(PyObject* module) { register_functions(module, functions); }
+void register_pool(PyObject* module) { register_functions(module, pool_functions); }
 
 }  // namespace atl::python
 

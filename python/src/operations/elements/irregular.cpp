@@ -230,7 +230,7 @@ PyObject* add_at_body(const Arguments<7>& a) {
     });
 }
 
-const Function functions[] = {
+const Function irregular_functions[] = {
     {"take", entry<7, take_spec, take_body>,
      "(src: AnyArray, index: AnySource, pe: AnySource, out: AnyArray | None = None, *, ctx: Context | None = "
      "None, team: Team | None = None, stream: Stream = None) -> Any\n"
@@ -333,6 +333,6 @@ Examples
 
 }  // namespace
 
-void register_irregular(PyObject* module) { register_functions(module, functions); }
+void register_irregular(PyObject* module) { register_functions(module, irregular_functions); }
 
 }  // namespace atl::python
