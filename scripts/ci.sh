@@ -6,6 +6,9 @@
 # lint, and the part cross. Once all is built they run beside the others. Their output comes at its turn.
 source "$(dirname "$0")/lib.sh"
 export ATOLL_BUILD_NO_CLOSING=1
+# Debian's Python is compiled with profiles: the tests need a sixth less CPU time with it than with one of pyenv's
+# (docs/measurements/2026-11-30-ci-parts.md).
+[ -n "${PYTHON:-}" ] || ! [ -x /usr/bin/python3 ] || export PYTHON=/usr/bin/python3
 # A part that could not begin in this time is not run. It counts as skipped, and the end of the output names it.
 rm -f "$logs/late"
 export ATOLL_BUILD_LATEST=$(($(date +%s) + ${ATOLL_BUILD_CI_SECONDS:-4700}))

@@ -78,6 +78,7 @@ from ._job import init as init
 from ._job import stats as stats
 from ._job import trace as trace
 from ._job import version as version
+from ._names import ClassSignature as _ClassSignature
 from ._objects import allgather_object as allgather_object
 from ._objects import alltoall_object as alltoall_object
 from ._objects import bcast_object as bcast_object
@@ -108,6 +109,10 @@ if _typing.TYPE_CHECKING:
     print = _comforts.print_in_order
 
 __version__ = version()
+
+for _class in (_atoll.Context, _atoll.Lock, _atoll.Mailbox, _atoll.group):
+    _class.__signature__ = _ClassSignature()  # type: ignore[union-attr]
+del _class
 
 if _os.environ.get("ATOLL_NVTX", "0").lower() in ("1", "yes", "true", "on"):
     from ._programs import nvtx as _nvtx

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import sys
 
 import atoll
 import pytest
@@ -28,8 +27,13 @@ def test_signatures_are_those_of_the_calls() -> None:
     )
     bound = atoll.Lock.acquire.__get__(object())
     assert list(inspect.signature(bound).parameters) == ["blocking", "timeout"]
-    if sys.version_info >= (3, 11, 7):  # inspect of 3.11.2 knows no signature of such a class
-        assert list(inspect.signature(atoll.Mailbox).parameters) == ["nbytes", "slots", "team", "device"]
+    assert list(inspect.signature(atoll.Mailbox).parameters) == ["nbytes", "slots", "team", "device"]
+    assert str(inspect.signature(atoll.Lock)) == "() -> 'None'"
+
+    class Named(atoll.Lock):
+        def __init__(self, name: str) -> None: ...
+
+    assert list(inspect.signature(Named).parameters) == ["name"]
     assert list(inspect.signature(atoll.Team.split).parameters) == ["self", "color", "key"]
     assert list(inspect.signature(atoll.DeviceArray.view).parameters) == ["self", "dtype"]
     assert inspect.signature(atoll.put_signal).parameters["op"].default == "set"
