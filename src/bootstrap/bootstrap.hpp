@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "atoll/job.hpp"
+#include "atoll/job_values.hpp"
 #include "bootstrap/monitor.hpp"
 #include "common/board/board.hpp"
 #include "common/descriptors/fd.hpp"

@@ -139,6 +139,36 @@ def test_an_upward_include_is_found(place: str, name: str, is_wrong: bool) -> No
     assert bool(upward(ROOT / place / "some.cpp", f'#include "{name}"\n')) == is_wrong
 
 
+# Public headers whose objects the core makes. Layers below it reach none of them, through other headers neither.
+OF_THE_CORE = re.compile(r"include/atoll/(job|team|context|array|lock|mailbox|requests|device_mailbox)[.]hpp")
+BELOW_THE_CORE = ("common", "bootstrap", "memory", "transport", "gpu")
+
+
+def reached(file: Path, text: str | None = None) -> set[str]:
+    """The public headers that a file includes, directly or through others."""
+    names: set[str] = set()
+    left = [found for _, found in includes(file, text) if found]
+    while left:
+        found = left.pop()
+        if found.is_relative_to(ROOT / "include") and name_of(found) not in names:
+            names.add(name_of(found))
+            left += [other for _, other in includes(found) if other]
+    return names
+
+
+def test_layers_below_the_core_include_no_public_header_of_it() -> None:
+    low = [file for file in tracked(*CPP) if layer_of(file) in BELOW_THE_CORE]
+    assert len(low) > 100
+    wrong = [
+        f"{name_of(file)} reaches {name}" for file in low for name in reached(file) if OF_THE_CORE.match(name)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_public_header_of_the_core_is_found() -> None:
+    assert "include/atoll/job.hpp" in reached(ROOT / "src/gpu/some.cpp", '#include "atoll/atoll.hpp"\n')
+
+
 def cycle(graph: dict[str, list[str]]) -> list[str]:
     """The files of one circle of includes, the first one repeated at the end. Empty without a circle."""
     done: set[str] = set()

@@ -41,7 +41,8 @@ const Spec try_spec{"Mailbox.try_receive"};
 const Spec mailbox_free_spec{"Mailbox.free"};
 const Spec block_spec{"Mailbox.block"};
 
-void construct_mailbox(PyMailbox* self, nb::object longest, nb::object n_slots, nb::object team, nb::object device) {
+void construct_mailbox(PyMailbox* self, nb::object longest, nb::object n_slots, nb::object team,
+                       nb::object device) {
     Job& job = current("Mailbox");
     const Py_ssize_t nbytes = integer(make_spec, "nbytes", longest.ptr());
     const int slots = int_of(make_spec, "slots", n_slots.ptr());
@@ -200,8 +201,8 @@ Calls without a stream wait on the host. Those on a stream wait in a kernel: the
 and do not answer Ctrl-C. After ATOLL_WAIT_TIMEOUT they end the job with a report. For each pair and
 direction, one call runs at a time, by a host, a stream or a kernel. The
 size of dst must be that of a message that a kernel posted.)");
-    box.def("__init__", &construct_mailbox, nb::arg("nbytes"), nb::arg("slots") = 2, nb::arg("team") = nb::none(),
-            nb::arg("device") = nb::none(),
+    box.def("__init__", &construct_mailbox, nb::arg("nbytes"), nb::arg("slots") = 2,
+            nb::arg("team") = nb::none(), nb::arg("device") = nb::none(),
             nb::sig("def __init__(self, nbytes: int, slots: int = 2, team: Team | None = None, device: str | "
                     "None = None) -> None"));
     box.def(

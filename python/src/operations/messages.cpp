@@ -198,7 +198,7 @@ void leave_group(nb::object self, nb::args args) {
     if (group.device_messages && group.on.blocks_host) wait_for(group.on);
 }
 
-#define ATOLL_GROUP_TAIL                                                                                           \
+#define ATOLL_GROUP_TAIL                                                                                     \
     "Raises\n------\nShapeMismatch, DtypeMismatch, PeError, PeDied, Timeout, UseAfterFree\n\n"               \
     "Notes\n-----\n"                                                                                         \
     "Messages between a pair of PEs are matched in order. Sizes and dtypes must be equal. Other threads\n"   \

@@ -286,8 +286,8 @@ PyObject* scatter(const Spec& spec, const Arguments<N>& a, Pair pair, ReduceOp o
 PyObject* reduce_scatter_body(const Arguments<6>& a) {
     const Operands o(a[0], a[1], a[2], nullptr);
     const ReduceOp op = given(o.op) ? reduce_op_of(reduce_scatter_spec, o.op) : ReduceOp::sum;
-    return scatter(reduce_scatter_spec, a, pair_of(reduce_scatter_spec, o.first, o.second, Sizes::differ), op, 1,
-                   only_starts(reduce_scatter_spec, a[5], a[4]));
+    return scatter(reduce_scatter_spec, a, pair_of(reduce_scatter_spec, o.first, o.second, Sizes::differ), op,
+                   1, only_starts(reduce_scatter_spec, a[5], a[4]));
 }
 
 PyObject* scaled_scatter_body(const Arguments<5>& a) {

@@ -91,8 +91,9 @@ int translate_pe(const PyTeam& team, nb::object pe, nb::object other) {
 nb::object split_strided(const PyTeam& team, nb::object start, nb::object stride, nb::object size) {
     static const Spec spec{"Team.split_strided"};
     const Team& all = of(team, spec.name);
-    return made_team(all.split_strided(int_of(spec, "start", start.ptr()), int_of(spec, "stride", stride.ptr()),
-                                  int_of(spec, "size", size.ptr())));
+    return made_team(all.split_strided(int_of(spec, "start", start.ptr()),
+                                       int_of(spec, "stride", stride.ptr()),
+                                       int_of(spec, "size", size.ptr())));
 }
 
 nb::object split_2d(const PyTeam& team, nb::object xrange) {

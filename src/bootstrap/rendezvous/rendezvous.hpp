@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "atoll/job.hpp"
+#include "atoll/job_values.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/host/host_identity.hpp"
 

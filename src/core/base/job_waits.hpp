@@ -28,7 +28,8 @@ class JobWaits {
     /// Keeps the job's state past finalize: threads are within calls other than waits, and use it until they
     /// return.
     void keep() noexcept { is_kept_.store(true, std::memory_order_relaxed); }
-    /// True after finalize while threads of this PE still use the job. Those that wait find is_over() and stop.
+    /// True after finalize while threads of this PE still use the job. Those that wait find is_over() and
+    /// stop.
     bool are_left() const noexcept {
         return waiting_.load(std::memory_order_seq_cst) != 0 || is_kept_.load(std::memory_order_relaxed);
     }

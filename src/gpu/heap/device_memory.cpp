@@ -362,7 +362,7 @@ std::size_t DeviceMemory::checked_block(const void* block, const char* operation
     throw Error(ErrorCode::use_after_free, what + "in no block that is allocated now; it was freed already.");
 }
 
-Job::DeviceHeapUse DeviceMemory::use() const {
+DeviceHeapUse DeviceMemory::use() const {
     const DeviceFacts& facts = gpu_->facts();
     const std::lock_guard lock(mutex_);
     const std::size_t own = (control_bytes_ == 0 ? 0u : 1u) + (group_bytes_ == 0 ? 0u : 1u);

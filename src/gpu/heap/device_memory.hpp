@@ -5,7 +5,7 @@
 #pragma once
 
 #include "atoll/export.hpp"
-#include "atoll/job.hpp"
+#include "atoll/job_values.hpp"
 #include "common/descriptors/fd_channel.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/gpu_sharing.hpp"
@@ -81,7 +81,7 @@ class DeviceMemory {
     char* mine() const noexcept { return window_.slot(slot_of(me_).number()); }
     /// The same offset in a PE's slot: an address for kernels. Null outside the window.
     ATOLL_API void* at(const void* local, int pe) const noexcept;
-    Job::DeviceHeapUse use() const;
+    DeviceHeapUse use() const;
 
     // ---- local: parts
     const DeviceCopies& copies() const noexcept { return *copies_; }
