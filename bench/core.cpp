@@ -128,7 +128,7 @@ void shared_core(const atl::Team& world) {
     ::sched_setaffinity(0, sizeof before, &before);
 }
 
-/// Roots take turns, so each call waits for the one before it: the time is a latency, not a rate. PEs may be
+/// Roots alternate, so each call waits for the one before it: the time is a latency, not a rate. PEs may be
 /// up to n calls apart, hence the ring of targets.
 void small_collectives(const atl::Team& world) {
     constexpr std::int64_t ring = 128;

@@ -143,7 +143,7 @@ static inline double bench_batch_ns(const Bench* b) {
 }
 static inline int bench_batches(const Bench* b) { return b->quick ? 5 : 15; }
 
-/* Measures `count` operations that take turns, batch by batch, so that a disturbance affects all. A repeat
+/* Measures `count` operations that alternate batch by batch, so that a disturbance affects all. A repeat
  * counts as `parts` operations: 2 for a ping-pong that is reported as one way. */
 static inline void bench_measure_in_turn(Bench* b, int count, const char* const* names, long bytes,
                                          const BenchOperation* run, void* const* arguments, long least,

@@ -1,7 +1,7 @@
 """The cost of `import atoll` in a program that has NumPy: `.venv/bin/python bench/import_time.py [--processes
 101] [--output FILE]`.
 
-Processes of two kinds take turns, so that other load on the machine affects both. One kind imports NumPy
+Processes of two kinds alternate, so that other load on the machine affects both. One kind imports NumPy
 alone, the other NumPy and then Atoll. Two clocks run around the last import: time.perf_counter, and
 time.process_time, which does not count other processes' time. A busy machine shows in the difference, and in
 NumPy's rows.

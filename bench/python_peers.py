@@ -3,7 +3,7 @@
     build/docs/environment/bin/python bench/python_peers.py [--gloo PYTHON] [--rounds N] >rows.json
     .venv/bin/python bench/tables.py add python_peers rows.json
 
-All sides run in turns, several rounds each. "one way" is half of a message to the other process and back. PYTHON is a
+The sides alternate for several rounds. "one way" is half of a message to the other process and back. PYTHON is a
 Python with PyTorch, such as build/torch/bin/python. The row of a side has the least of its batches of all rounds, since
 other programs may use the cores meanwhile.
 """
@@ -179,7 +179,7 @@ def versions(gloo: str | None) -> dict[str, str]:
 
 
 def main() -> None:
-    """Run one side, or all sides in turns."""
+    """Run one side, or all sides alternately."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--side", choices=["atoll", "mpi", "gloo", "multiprocessing"])
     parser.add_argument("--gloo", help="a Python with PyTorch")

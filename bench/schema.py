@@ -160,7 +160,7 @@ def merged(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def add_ratios(rows: list[dict[str, Any]], printed: list[dict[str, Any]]) -> None:
-    """Add to each row of Python kernels its ratio to C++: the median over the repeats, which were in turns."""
+    """Add to each row of Python kernels its ratio to C++: the median over the repeats, which alternated."""
     repeats = {(one["op"], one["bytes"], one["side"]): one.get("repeats_us") for one in printed}
     for row, one in zip(rows, printed, strict=True):
         cpp = repeats.get((one["op"], one["bytes"], "cpp"))

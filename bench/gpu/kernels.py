@@ -1,7 +1,7 @@
 """Operations inside kernels of two PEs, by the same kernels in each language.
 
 The operations are flags, put_signal and messages one way, sync, barrier and reduce. The languages are CUDA
-C++ (nvcc), CuPy (CUDA C++ by NVRTC), Numba, Triton and CuTe DSL. All take turns batch by batch in one process
+C++ (nvcc), CuPy (CUDA C++ by NVRTC), Numba, Triton and CuTe DSL. All alternate batch by batch in one process
 for each PE, so that only their code differs. bench/tables.py makes the table.
 
     atoll run -n 2 python bench/gpu/kernels.py OUT.json SIDE...

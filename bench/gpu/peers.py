@@ -1,6 +1,6 @@
 """Python on GPUs beside its peers, in one run: Atoll, NVSHMEM4Py, NCCL4Py, torch.distributed and nbshmem.
 
-All take turns batch by batch in one process for each PE, so that only their code differs.
+All alternate batch by batch in one process for each PE, so that only their code differs.
 
     atoll run -n 1 python bench/gpu/peers.py --json OUT.json
 

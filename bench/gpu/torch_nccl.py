@@ -3,7 +3,7 @@
     python bench/gpu/torch_nccl.py [--ranks 2] [--rounds 10] [--only 'all_reduce 16 MiB']
 
 For each operation and size the table has the time of a call in a sequence of calls, and in a CUDA graph. The
-backends take turns. `host` is the time of the host for one call: its overhead. NCCL takes one
+backends alternate. `host` is the time of the host for one call: its overhead. NCCL takes one
 rank a GPU; with more the table has atoll's times only. The empty backend (PyTorch's `fake`) moves no data: its
 host time is that of PyTorch's own dispatch.
 """

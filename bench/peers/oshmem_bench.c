@@ -5,7 +5,7 @@
 
 #include "../harness.h"
 
-/* With roots that take turns, PEs may be up to n calls apart. OpenSHMEM 1.4 requires arrays that no earlier
+/* With alternating roots, PEs may be up to n calls apart. OpenSHMEM 1.4 requires arrays that no earlier
  * call still uses. */
 enum { KIB = 1024, MIB = 1024 * 1024, RING = 128 };
 

@@ -149,7 +149,7 @@ def integers(number):
 
 atoll.init()
 me, n = atoll.my_pe(), atoll.n_pes()
-# Two inputs take turns, so that a PE one call ahead does not overwrite data that others still load.
+# Two inputs alternate, so that a PE one call ahead does not overwrite data that others still load.
 x, out = zeros((2, elements), np.float32), zeros(elements, np.float32)
 team = atoll.WORLD.device("host" if interpreted else "device")
 for kernel, programs in (

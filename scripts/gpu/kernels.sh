@@ -122,7 +122,7 @@ PYTHON
     done
 }
 
-# The forms of one kernel in turns; all of them keep the kernels that they compiled.
+# The forms of one kernel alternate; all of them keep their compiled kernels.
 bench() {
     local cute=$built/bench/cute measure=bench/gpu/kernels.py side sides
     [ -e "$cute/entries.json" ] || timeout 100 python3 bench/gpu/forms/in_cute.py "$cute" >>"$log" 2>&1

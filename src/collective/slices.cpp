@@ -114,8 +114,8 @@ const char* Slices::fetched(int member) const {
     return fetch_.at(static_cast<std::size_t>(piece - pieces_.begin()));
 }
 
-/// The member of a part's host that receives the slice of `writer`: members that want the result take turns.
-/// -1: there is no receiver.
+/// Returns the member of a part that receives the slice of `writer`, or -1 if no member wants the result.
+/// Slices are assigned round-robin to the members that want it.
 int Slices::receiver(int part, int writer) const {
     const core::Parts& parts = state_.spread()->parts();
     const auto wants = [&](int i) {

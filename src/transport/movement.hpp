@@ -12,10 +12,10 @@ namespace atl::transport {
 enum class Completion : std::uint8_t {
     local,        ///< put: the source may be reused on return; get: the data are there on return
     at_quiet,     ///< source and destination belong to the transport until quiet of this context
-    unconfirmed,  ///< put: as local, but quiet need not wait for it. For flags whose arrival this PE learns
-                  ///< by other means; saves the acknowledgement. It is ordered after the fences before it.
-                  ///< Large puts behind a later fence may overtake it. It is complete once a later empty put
-                  ///< with acknowledgement is
+    unconfirmed,  ///< put: like `local`, but unacknowledged; quiet does not wait for it. For flags whose
+                  ///< arrival this PE learns by other means. It is ordered after the fences before it. Large
+                  ///< puts behind a later fence may overtake it. It is complete once a later empty put with
+                  ///< acknowledgement is
 };
 
 /// The signal of a put: a word of uint64 in the same PE's memory, which is set or added to.

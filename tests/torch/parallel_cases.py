@@ -109,7 +109,7 @@ def train(model: Any, data: torch.Tensor, optimizer: Any = None, steps: int = 3)
 @case
 def data_parallel_with_accumulated_gradients_and_unused_parameters(ranks: Ranks) -> None:
     class Branches(nn.Module):
-        """A model of which a rank uses one branch, by turns."""
+        """A model of which a rank uses one branch, alternately."""
 
         def __init__(self, pair: Pair) -> None:
             super().__init__()

@@ -1,7 +1,7 @@
 """The exchange by which small collectives work, as atoll/device/exchange.hpp.
 
 Every member sends every other a message of flagged words. The messages use two slots of the team's control
-blocks by turns.
+blocks alternately.
 """
 
 # mypy: ignore-errors

@@ -39,7 +39,7 @@ struct Adopted {
     int n = 0;
     Library library =
         Library::none;  ///< library of the first argument of torch or CuPy, else of the first with a library
-    bool of_torch = false, of_cupy = false;  ///< some of them are
+    bool of_torch = false, of_cupy = false;  ///< true if some arguments come from that library
 
     Adopted() = default;
     Adopted(const Adopted&) = delete;

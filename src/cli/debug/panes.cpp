@@ -102,7 +102,7 @@ void enter_tmux(const Arguments& arguments) {
     if (std::getenv("TMUX") != nullptr) return;
     if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0)
         throw UsageError("--tmux needs a terminal as standard input and output");
-    // A server of its own has this environment. One that runs already would start PEs with an older one.
+    // A new tmux server inherits this environment. A running one would start PEs with an older one.
     Arguments words{
         "tmux",
         "-L",

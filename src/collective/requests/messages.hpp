@@ -83,7 +83,8 @@ class Messages {
     std::vector<RequestPtr> given_;  ///< receives that an early message has completed
     std::size_t n_sends_ = 0;
     int n_open_ = 0;
-    std::vector<std::uint64_t> passed_;  ///< bytes taken of each far member's ring, as it knows
+    std::vector<std::uint64_t>
+        passed_;  ///< bytes consumed from each far member's ring, as last reported to it
 };
 
 }  // namespace atl::requests

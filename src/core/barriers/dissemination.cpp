@@ -5,7 +5,7 @@
 
 namespace atl::core {
 
-/// In each round a member passes on the fingerprint of all members that it has heard of, or that they differ.
+/// In each round a member passes on the combined fingerprint of the members seen so far, or that they differ.
 /// So all members get the same result in the end.
 bool Meetings::Dissemination::sync(Meetings& m, Arrival arrival) {
     const int n = m.n_pes_;

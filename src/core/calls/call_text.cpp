@@ -21,7 +21,7 @@ constexpr const char* type_names[dtype_count] = {
     "float32", "float64", "long double", "complex64", "complex128", "bool",   "float16", "bfloat16",
 };
 
-/// How a number of a record is shown.
+/// The format of a number of a record.
 enum class Shown : std::uint8_t {
     never,        ///< unused
     always,       ///< written name=number

@@ -23,8 +23,8 @@ class SleepWatch {
           is_pool_(is_pool) {}
 
     bool is_due(double now_s) const { return sleep_s_ > 0 && !warned_ && now_s >= next_s_; }
-    /// True once: when some PEs have waited for the limit without progress, while all others slept. Or for
-    /// the limit of work, whatever the others did.
+    /// True once: when some PEs have waited without progress for the limit of sleep while all others slept.
+    /// If the others work, the limit is that of work.
     bool update(const std::vector<common::PeDoing>& doing, double now_s);
     /// True if the PEs elsewhere should be asked for their places: they may wait in a loop of tests or
     /// between calls of a pool. No other PE needs to wait. It is true once for each standstill, and seldom

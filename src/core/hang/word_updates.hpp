@@ -32,7 +32,7 @@ struct WordUpdates {
 /// `waiting` waits for a word of its own, and `doing` is by PE.
 WordUpdates updates_of_word_of(const std::vector<common::PeDoing>& doing, int waiting);
 
-/// Those that tell no mistake, of a word that no PE is known to have updated.
+/// Returns the report for a word that no PE is known to have updated. It blames no PE.
 WordUpdates updates_elsewhere(const std::vector<common::PeDoing>& doing, int waiting);
 
 /// The only PE that has updated the awaited word of `waiting` and may owe it another update. Or the only

@@ -48,7 +48,7 @@ class CudaExecutor final : public gpu::GpuExecutor {
     /// The last stream that was found to belong to this GPU; the next call mostly has the same.
     mutable std::atomic<gpu::StreamHandle> known_stream_{nullptr};  // cache: saves a call of the driver
     std::mutex word_mutex_;
-    std::uint64_t* word_ = nullptr;  ///< pinned: where a kernel leaves what an atomic found
+    std::uint64_t* word_ = nullptr;  ///< pinned memory for the result of an atomic, or the GPU's time
 };
 
 }  // namespace atl::cuda

@@ -27,8 +27,8 @@ KernelTrace::KernelTrace(Gpu& gpu, const common::KernelLog& log) : gpu_(gpu), lo
     (log.header().first.host_ns == 0 ? log.header().first : log.header().last) = now;
 }
 
-/// Reads the GPU's clock between two looks at the host's, several times. The GPU's time minus the host's lies
-/// between the least and the most that all of these allow.
+/// Reads the GPU clock between two reads of the host clock, several times. Bounds the offset by the
+/// intersection of these intervals.
 device::TraceClock KernelTrace::compared_clocks() {
     constexpr int times = 16;
     std::int64_t least = INT64_MIN, most = INT64_MAX;

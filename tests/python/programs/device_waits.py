@@ -114,7 +114,7 @@ for dtype in (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.in
                     name = "test_" + form
                     arguments = (words, cmp, given, None if left_out is None else status.tolist())
                     found = by_host(name, *arguments)
-                    if kind == "any" and found is not None:  # several words take turns
+                    if kind == "any" and found is not None:  # one of several words, alternately
                         assert found in expected("some", operator(host, value), counted)
                     else:
                         assert found == want, (name, dtype, host, arguments, found, want)
