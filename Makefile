@@ -8,7 +8,7 @@ SHELL := /bin/bash
 all: setup ## a ready environment: .venv/bin/atoll, and `import atoll` in .venv/bin/python
 	@scripts/install.sh
 
-demo: all ## rain on a real mountain, by four PEs; leaves a picture and says where
+demo: all ## rain on a real mountain, by four PEs; saves a picture and prints its path
 	@scripts/demo.sh
 
 demo-shmem4py: all ## a program of shmem4py's by `from atoll import shmem`, then by shmem4py itself on our oshcc
@@ -53,10 +53,10 @@ torch: setup ## the backend of torch.distributed against gloo (installs PyTorch,
 bench: setup ## Atoll against its peers (Open MPI, shmem4py) in one run: a table of ratios, and bench/results/host.json
 	@scripts/bench.sh
 
-soak: setup setup-test ## what runs long on purpose (ATOLL_TEST_SOAK_SECONDS, 600 by default)
+soak: setup setup-test ## long-running tests (ATOLL_TEST_SOAK_SECONDS, 600 by default)
 	@scripts/soak.sh
 
-wheel: setup setup-test ## a wheel in dist/, with kernels for all GPUs, tried in an environment of its own
+wheel: setup setup-test ## a wheel in dist/, with kernels for all GPUs, tested in a separate environment
 	@scripts/wheel.sh
 
 packages: setup setup-packages ## the files of a release in dist/, and the recipes of packaging/ (35 minutes; not in ci)
@@ -65,7 +65,7 @@ packages: setup setup-packages ## the files of a release in dist/, and the recip
 debians: ## README's two commands on fresh Debian 12 and 13 (an hour; needs root; not in ci)
 	@scripts/debians.sh
 
-stubs: all ## write python/atoll/_atoll.pyi anew from the built module
+stubs: all ## rewrite python/atoll/_atoll.pyi from the built module
 	@scripts/stubs.sh
 
 format: setup ## clang-format and ruff over everything

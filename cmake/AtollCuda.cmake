@@ -69,7 +69,7 @@ function(_atoll_embed_kernels target names)
             set(_images)
             set(_files)
             foreach(_name IN LISTS names)
-                if(_name STREQUAL "PTX")   # of the newest before it
+                if(_name STREQUAL "PTX")   # PTX for the newest architecture, which precedes it in the list
                     set(_file "${PROJECT_BINARY_DIR}/generated/kernels/${_stem}.${_sm}.ptx")
                     list(APPEND _images "--image3=kind=ptx,sm=${_sm},file=${_file}")
                 else()
@@ -119,7 +119,7 @@ target_include_directories(atoll_cuda_objects PRIVATE "${PROJECT_SOURCE_DIR}/inc
 target_include_directories(atoll_cuda_objects SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(atoll_cuda_objects PRIVATE atoll_flags)
 
-set(_every_gpu sm_80 sm_90 sm_100 PTX)   # what a wheel has, see scripts/wheel_gpus.py
+set(_every_gpu sm_80 sm_90 sm_100 PTX)   # the architectures of a wheel, see scripts/wheel_gpus.py
 if(ATOLL_CUDA_ARCHITECTURES)
     list(TRANSFORM ATOLL_CUDA_ARCHITECTURES PREPEND sm_ OUTPUT_VARIABLE _names)
 elseif(ATOLL_TESTS)

@@ -82,7 +82,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
     target_compile_options(atoll_flags INTERFACE -Wno-restrict)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    target_compile_options(atoll_flags INTERFACE -Wno-deprecated-declarations)   # of std::stable_partition's own buffer
+    target_compile_options(atoll_flags INTERFACE -Wno-deprecated-declarations)   # std::stable_partition's buffer uses a deprecated function
 endif()
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # A class of one source may hold members of types that only this source knows.

@@ -346,7 +346,7 @@ if(TARGET atoll_nvshmem AND TARGET atoll_cuda AND TARGET CUDA::cudart_static AND
         set_target_properties(nvrtc_nvshmem PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/gpu/nvshmem"
                                                                       OUTPUT_NAME runtime_compiled)
         target_link_libraries(nvrtc_nvshmem PRIVATE atoll::nvshmem atoll_flags CUDA::cudart_static CUDA::nvrtc)
-        list(TRANSFORM CUDAToolkit_INCLUDE_DIRS APPEND /cccl OUTPUT_VARIABLE _cccl)   # of CUDA 13
+        list(TRANSFORM CUDAToolkit_INCLUDE_DIRS APPEND /cccl OUTPUT_VARIABLE _cccl)   # CUDA 13 has CCCL in a separate folder
         set(_folders ${ATOLL_NVSHMEM_INCLUDE} "${PROJECT_SOURCE_DIR}/include" ${CUDAToolkit_INCLUDE_DIRS} ${_cccl})
         list(TRANSFORM _folders PREPEND -I)
         string(JOIN " " _folders ${_folders})

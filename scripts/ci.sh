@@ -15,7 +15,7 @@ export ATOLL_BUILD_LATEST=$(($(date +%s) + ${ATOLL_BUILD_CI_SECONDS:-4700}))
 parts=(test docs kernels hostile cute wheel torch clusters lint sanitize cross) # clusters use the PyTorch of torch
 
 # Packages are installed first: two installations at once would fail.
-make --no-print-directory setup setup-test setup-cross || true # a part that lacks something fails, or says so
+make --no-print-directory setup setup-test setup-cross || true # a part that lacks a prerequisite fails, or skips its tests with the reason
 scripts/setup.sh compilers || true
 scripts/setup.sh docs || true # it installs packages, too
 idle=(chrt --idle 0)
@@ -50,11 +50,11 @@ for part in "${parts[@]}"; do
         continue
     fi
     if [ "$part" = lint ]; then
-        wait "$ahead" || true # what it could not build fails again below, in its own part
+        wait "$ahead" || true # a failed build fails again below, in its part
         ahead=
     fi
     say "$part:"
-    make --no-print-directory "$part" || true   # what failed is counted, and decides the status below
+    make --no-print-directory "$part" || true   # failures are counted, and decide the status below
 done
 [ ! -s "$logs/late" ] || say "Not run, for lack of time: $(tr '\n' ' ' <"$logs/late")"
 closing "${parts[@]}"

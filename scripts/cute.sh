@@ -6,7 +6,7 @@
 source "$(dirname "$0")/lib.sh"
 begin cute
 check "ready environment" scripts/install.sh
-scripts/setup.sh cute || true # without it the tests are skipped, and say so
+scripts/setup.sh cute || true # without it the tests are skipped with the reason
 check "kernels in CuTe DSL" --junit "$results/cute.xml" \
     limited "$python" -m pytest -q -rs -n "$jobs" tests/cute --junit-xml="$results/cute.xml" "$@"
 grep -h '^SKIPPED' "$logs/kernels-in-CuTe-DSL.log" | sed 's/^/  /' | cut -c1-200 || true

@@ -7,7 +7,7 @@ source "$(dirname "$0")/lib.sh"
 begin kernels
 check "ready environment" scripts/install.sh
 for compiler in triton numba-cuda; do
-    scripts/setup.sh "$compiler" || true # without it its tests are skipped, and say so
+    scripts/setup.sh "$compiler" || true # without it its tests are skipped with the reason
 done
 check "kernels in Numba and Triton" --junit "$results/kernels.xml" \
     limited "$python" -m pytest -q -n "$workers" --dist loadfile --no-loadscope-reorder "${kernel_tests[@]}" --junit-xml="$results/kernels.xml" "$@"

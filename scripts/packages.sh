@@ -10,7 +10,7 @@ source scripts/roots.sh
 base=$work/debian-12
 
 part_wheels() {
-    scripts/setup.sh torch || true # without it the wheels lack the modules for PyTorch, and wheels.sh says so
+    scripts/setup.sh torch || true # without it the wheels lack the modules for PyTorch, which wheels.sh reports
     ATOLL_BUILD_NO_CLOSING=1 scripts/wheels.sh
 }
 

@@ -6,7 +6,7 @@
 source "$(dirname "$0")/lib.sh"
 begin torch
 check "ready environment" scripts/install.sh
-scripts/setup.sh torch || true # without it the tests are skipped, and say so
+scripts/setup.sh torch || true # without it the tests are skipped with the reason
 check "backend of PyTorch" --junit "$results/torch.xml" \
     limited "$python" -m pytest -q -rs -n "$workers" tests/torch "tests/python/test_pages.py::test_program[mixing-beside_torch.py]" --junit-xml="$results/torch.xml" "$@"
 if [ -e build/torch/packages ]; then

@@ -1,7 +1,7 @@
 """Tokens to their experts and back, with Triton: atoll run -n 2 experts_triton.py [tokens] [features]
 [picture.png].
 
-Needs GPUs, PyTorch and Triton. As in experts.py, no host knows how many tokens a PE will get. Senders
+Needs GPUs, PyTorch and Triton. No host knows how many tokens a PE will get, as in experts.py. Senders
 increment a counter on the expert's PE and get the number of a row there. The second kernel reads that counter
 in the GPU's memory; nothing is copied to the host in between.
 """

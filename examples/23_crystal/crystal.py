@@ -13,7 +13,7 @@ n = int(sys.argv[1]) if len(sys.argv) > 1 else 64  # points along each side of t
 width, side = 0.15, 4
 x = np.arange(n) * side / n
 
-# Ions of alternating charge sit at whole numbers. As a smooth charge each is a narrow Gaussian, a product of three.
+# Ions of alternating charge are at whole numbers. Each is a smooth charge: a narrow Gaussian, the product of one for each axis.
 line = np.zeros(n)
 for ion in range(-side, 2 * side):
     line += (-1) ** ion * np.exp(-(((x - ion) / width) ** 2) / 2) / (width * np.sqrt(2 * np.pi))

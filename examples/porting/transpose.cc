@@ -3,7 +3,7 @@
 #include <nvshmem.h>
 #include <nvshmemx.h>
 
-constexpr int rows = 8;  // of each PE
+constexpr int rows = 8;  // on each PE
 
 double element(int row, int column) { return 1000.0 * row + column; }
 

@@ -157,8 +157,8 @@ struct atoll_device_options {
     int rank, size;
     int device;            /* The GPU's number in this process. */
     int for_messages;      /* Not 0: a group of two members that only sends and receives. */
-    double timeout_s;      /* Of joining, and of the waits of kernels. 0: the settings' own. */
-    double join_timeout_s; /* Of joining alone. 0: timeout_s. */
+    double timeout_s;      /* Limit of joining, and of waits in kernels. 0: that of the settings. */
+    double join_timeout_s; /* Limit of joining alone. 0: timeout_s. */
 };
 
 struct atoll_device_table {

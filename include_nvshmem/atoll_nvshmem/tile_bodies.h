@@ -1,5 +1,5 @@
-/* Bodies of NVSHMEM's functions for tiles. As there, a collective's data are there after
- * tile_collective_wait, and its source may be written after a barrier. */
+/* Bodies of NVSHMEM's functions for tiles. A collective's data are there after tile_collective_wait, and its
+ * source may be written after a barrier, as in NVSHMEM. */
 #ifndef ATOLL_NVSHMEM_TILE_BODIES_H
 #define ATOLL_NVSHMEM_TILE_BODIES_H
 #if defined(__CUDACC__)

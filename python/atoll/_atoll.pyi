@@ -1622,7 +1622,7 @@ def _add_in_blocks(dst: Array, index: AnySource, values: AnySource, bounds: AnyS
 
 class _Boxes:
     """
-    The base of distributed arrays: reads and writes of boxes on hosts. What it does not take goes to the methods _get, _put, _get_item and _set_item of its subclass.
+    The base of distributed arrays: reads and writes of boxes on hosts. Other keys go to the methods _get, _put, _get_item and _set_item of its subclass.
     """
     def __getitem__(self, key: Any, /) -> Any: ...
     def __setitem__(self, key: Any, value: Any, /) -> None: ...

@@ -304,7 +304,7 @@ def stats(*, format: Literal["openmetrics"] | None = None) -> dict[str, dict[str
     """Return statistics of this PE's operations so far: calls, bytes and times. Local.
 
     Needs ``atoll run --stats`` or ``ATOLL_STATS=1``. Calls from Python, C and C++ count, those of kernels do not.
-    A call counts once it has ended. Of moves below 16 KiB the first 64 of an operation are timed, then one in
+    A call counts once it has ended. For moves below 16 KiB the first 64 of an operation are timed, then one in
     16, whose time counts for all of them.
 
     Parameters

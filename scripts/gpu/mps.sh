@@ -11,7 +11,7 @@ mps_start() {
     mps_folder=$(mktemp -d) && mkdir "$mps_folder/pipe" "$mps_folder/log" || return 1
     trap mps_stop EXIT
     export CUDA_MPS_PIPE_DIRECTORY=$mps_folder/pipe CUDA_MPS_LOG_DIRECTORY=$mps_folder/log
-    export CUDA_DEVICE_MAX_CONNECTIONS=${CUDA_DEVICE_MAX_CONNECTIONS:-8} # as `atoll run --mps` does
+    export CUDA_DEVICE_MAX_CONNECTIONS=${CUDA_DEVICE_MAX_CONNECTIONS:-8} # the value that `atoll run --mps` sets
     timeout 30 nvidia-cuda-mps-control -d && echo "PEs share the GPU by MPS" && return 0
     echo "MPS does not start: PEs take turns on the GPU"
     mps_stop

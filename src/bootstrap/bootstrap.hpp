@@ -38,7 +38,7 @@ class Bootstrap {
     virtual int pe() const = 0;
     virtual int n_pes() const = 0;
 
-    // ---- what transports tell each other at the start: addresses, keys
+    // ---- start-up exchange of transports: addresses, keys
     /// Makes a value known to all PEs. Keys are written once.
     virtual void put(const std::string& key, const std::string& value) = 0;
     /// Waits for the value. After ATOLL_INIT_TIMEOUT throws Error(bootstrap) that names the key and the

@@ -26,8 +26,8 @@ import tomllib
 ROOT = Path(__file__).resolve().parents[2]
 MOST_WORDS = 25
 
-SLASHES = {".cpp", ".hpp", ".h", ".c", ".cu", ".cuh", ".in"}
-HASHES = {".sh", ".cmake", ".yml", ".yaml", ".toml", ".cfg", ""}
+SLASHES = {".cpp", ".cc", ".hpp", ".h", ".c", ".cu", ".cuh", ".in"}
+HASHES = {".sh", ".bash", ".fish", ".zsh", ".cmake", ".yml", ".yaml", ".toml", ".cfg", ""}
 # Generated files repeat the text of their generator.
 SKIPPED = (
     "api/generated/",
@@ -36,7 +36,10 @@ SKIPPED = (
     "tests/layout/english.py",
 )
 
-OPENINGS = re.compile(r"(?:what|who|whom|whose|whether|where|as|of)\b", re.IGNORECASE)
+# Of each sentence of a comment or docstring, also behind dashes, quotes and brackets.
+OPENINGS = re.compile(r"[\W_]*(?:what|who|whom|whose|whether|where|as|of)\b", re.IGNORECASE)
+# "Of two values it keeps one." The subject comes first: "Keeps one of two values."
+INVERTED = re.compile(r"[\W_]*Of\b[^.;:]* (?:one|it|they|the first|the last|the later)\b")
 # The name of a C++ test may continue that of its suite: `Teams.OfOnePe`.
 NAME_OPENINGS = re.compile(r"[Ww](?:hat|ho|hom|hose)\b")
 # A phrase of the old dialect, and the standard words for it.
@@ -335,13 +338,22 @@ def table_blocks(path: str, source: str) -> Iterator[Block]:
             yield from page_blocks(path, text, source.count("\n", 0, begin) + 1, "text")
 
 
+# A comment behind code, and the help text of a target of make; a "#" in a string begins none.
+TRAILING_HASH = re.compile(
+    r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^"'#]|(?<=\w)'|(?<!\s)\#)*?\S\s+\#{1,2}\s+(?P<text>\S.*)"""
+)
+
+
 def hash_blocks(path: str, source: str) -> Iterator[Block]:
-    lines = [
-        (number, line.lstrip().lstrip("#"))
-        for number, line in enumerate(source.split("\n"), 1)
-        if line.lstrip().startswith("#") and not line.startswith("#!")
-    ]
-    yield from joined(lines, path)
+    """Comments on lines of their own, and those behind code."""
+    whole = list[tuple[int, str]]()
+    for number, line in enumerate(source.split("\n"), 1):
+        if line.lstrip().startswith("#"):
+            if not line.startswith("#!"):
+                whole.append((number, line.lstrip().lstrip("#")))
+        elif match := TRAILING_HASH.match(line):
+            yield Block(path, number, match["text"], "comment")
+    yield from joined(whole, path)
 
 
 def page_blocks(path: str, source: str, first: int = 1, kind: str = "page") -> Iterator[Block]:
@@ -414,14 +426,17 @@ def findings(block: Block) -> Iterator[Finding]:
     text = plain(block.text)
     if block.kind == "name":
         text = text.removeprefix("test ")
-    opening = NAME_OPENINGS if block.kind == "name" else OPENINGS
-    if block.kind in {"comment", "docstring", "name"} and opening.match(text):
-        yield Finding(block.path, block.line, "opening", text[:90])
+        if NAME_OPENINGS.match(text):
+            yield Finding(block.path, block.line, "opening", text[:90])
     for pattern, words in COMPILED:
         for match in pattern.finditer(text):
             around = text[max(match.start() - 40, 0) : match.end() + 40]
             yield Finding(block.path, block.line, f"'{match.group()}' (write: {words})", around)
     for sentence in sentences(text):
+        if block.kind in {"comment", "docstring"} and OPENINGS.match(sentence):
+            yield Finding(block.path, block.line, "opening", sentence[:90])
+        elif block.kind != "name" and INVERTED.match(sentence):
+            yield Finding(block.path, block.line, "inverted sentence", sentence[:90])
         count = len(re.findall(r"[A-Za-z0-9_'+*/.-]*[A-Za-z0-9]", sentence))
         if count > MOST_WORDS:
             yield Finding(block.path, block.line, f"{count} words in a sentence", sentence[:90])

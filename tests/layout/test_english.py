@@ -33,6 +33,10 @@ def test_no_finding():
         "Returns what a PE sent.",
         "Reads the own slot.",
         "Use zeros() and its kin.",
+        "Reads the flag. Whether it is set, others learn later.",
+        "Reads the flag. As in shmem.h, it is a word.",
+        '"Where" a PE waits.',
+        "---- what others answered",
     ],
 )
 def test_a_finding(text):
@@ -51,6 +55,23 @@ def test_a_finding(text):
 )
 def test_plain_text_has_none(text):
     assert not found(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Keeps one value. Of two equal indices, one remains.",
+        "Of several waits the first is shown.",
+        "(Of two members the later one throws.)",
+    ],
+)
+def test_the_subject_comes_before_of(text):
+    assert found(text, "page") == ["inverted sentence"]
+
+
+@pytest.mark.parametrize("text", ["What is a PE?", "One of several waits is shown.", "of two PEs: one line"])
+def test_a_page_may_ask_and_list(text):
+    assert not found(text, "page")
 
 
 def findings_of(folder: Path, name: str, text: str) -> int:
@@ -76,6 +97,16 @@ def findings_of(folder: Path, name: str, text: str) -> int:
         ("a.py", 'NAMES = "add stands subtract anew multiply"\nprint("stands alone")\n', 0),
         ("tests/a.py", 'print("none of these words stands here")\n', 0),
         ("a.sh", "# Who waits.\n", 2),
+        ("a.sh", "make || true # what failed\necho '# it stands' \"a # of\" ${x#of} $# # of both\n", 2),
+        ("a.fish", "echo x # what failed\n", 1),
+        ("CMakeLists.txt", 'set(x "# of it")   # of the newest\nset(y)  # it stands\n', 2),
+        ("a.yml", "key: don't   # as there\n", 1),
+        ("pyproject.toml", "key = ['#'] # where it is\n", 1),
+        ("a.py", "x = 1  # a count. Of both\n", 1),
+        ("Makefile", "all: setup ## what runs long\n\t@echo\nstubs: all ## written anew\n", 2),
+        ("a.cc", "int rows;  // of each PE\n", 1),
+        ("a.cpp", "// ---- of each PE\n\n/// Reads it. What is left stays.\n", 2),
+        ("a.py", '"""A word.\n\nIt is read. Where it is absent, nothing is.\n"""\n', 1),
         ("a.md", "# Title\n\nIt stands here.\n\n| it stands |\n", 2),
         ("a.md", "```python\nstands = 1  # it stands here\n```\n", 1),
         (

@@ -30,7 +30,7 @@ def of_all_ports(port: str) -> set[str]:
 
 @pytest.mark.parametrize("port", PORTS)
 def test_ports_have_one_set_of_files(port: str) -> None:
-    """A group of operations has a file of the same name in each port. What only one DSL needs is in _dsl."""
+    """A group of operations has a file of the same name in each port. Operations of only one DSL are in _dsl."""
     differing = of_all_ports(port) ^ of_all_ports("numba")
     assert differing == set(), f"move to _dsl, or add to each of {PORTS}: {sorted(differing)}"
     assert {file.parts[0] for file in tracked(port) if len(file.parts) > 1} == {"_dsl"}

@@ -45,7 +45,7 @@ from dist_checks.rules import RULES
 from dist_checks.streams import STREAMS
 from dist_checks.teams import TEAMS
 
-# ---- what it is
+# ---- properties of an array
 
 
 def makers() -> None:

@@ -36,7 +36,7 @@ template <Symmetric T, std::size_t N> class ElementsAt<DistArray<T, N>> {
         get(found);
         return found;
     }
-    /// Writes the elements. Of equal indices one value remains.
+    /// Writes the elements. If indices repeat, one of the values is kept.
     void set(std::span<const T> values) const {
         check_count("set", values.size());
         each([&](std::size_t i, int pe, T* there) { array_.context_.p(there, values[i], pe); });

@@ -64,8 +64,8 @@ def put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = ...) -> Any:
 def get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = ...) -> Any:
     """Copy src of PE `pe` to dst.
 
-    On return all threads of the scope may read dst. The tensors are of one type and any layout. As many
-    elements as src has are moved; dst may be in shared memory.
+    On return all threads of the scope may read dst. The tensors are of one type and any layout. All
+    elements of src are moved; dst may be in shared memory.
 
     Local. Called by all threads of the scope. OpenSHMEM: shmem_get.
     """
@@ -83,8 +83,8 @@ def put_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = ...) -> Any:
 def get_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = ...) -> Any:
     """Start to copy src of PE `pe` to dst.
 
-    dst may be read only after quiet. The tensors are of one type and any layout. As many elements as
-    src has are moved.
+    dst may be read only after quiet. The tensors are of one type and any layout. All elements of src
+    are moved.
 
     Local. Called by all threads of the scope. OpenSHMEM: shmem_get_nbi.
     """

@@ -41,7 +41,8 @@ def _read(method: Any, overload: int) -> inspect.Signature:
 def wrong_call(method: Any, args: Sequence[Any], named: Mapping[str, Any]) -> str:
     """Return the fault in the arguments of a call that a method has refused; the first one is self.
 
-    The texts are those of the module's functions. Of several overloads the first that takes the names is meant.
+    The texts are those of the module's functions. If there are several overloads, the fault is that of the first one
+    that takes the names.
     """
     name = str(method.__qualname__).removesuffix(".__init__")
     forms = [_read(method, i) for i in range(len(method.__nb_signature__))]

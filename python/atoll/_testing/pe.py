@@ -14,7 +14,7 @@ _sessions: dict[str, pytest.Session] = {}
 
 
 class TestEnded(Exception):
-    """A test has failed or was skipped on this PE. As an exception it ends the test on the other PEs, too."""
+    """A test has failed or was skipped on this PE. The exception ends the test on the other PEs, too."""
 
     __test__ = False
 

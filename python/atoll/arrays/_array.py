@@ -67,7 +67,7 @@ class DistArray(Halos, Copies, Reductions, Operations, Scalars, Outputs, np.lib.
 
     Notes
     -----
-    Making an array is collective over its team. What collective calls return is visible to every PE. A block takes the room of the largest part and its halo on every PE.
+    Making an array is collective over its team. Results of collective calls are visible to every PE. A block takes the room of the largest part and its halo on every PE.
     Reading and writing by index are not collective. A write is in place on return for this PE, and visible to others
     after a barrier, as for `atoll.put`. A read sees what the owner's last barrier or signal made visible, as for
     `atoll.get`.

@@ -110,7 +110,7 @@ class Chosen:
         return found
 
     def set(self, values: Any) -> None:
-        """Write the elements. Not collective; visible after a barrier. Of equal indices one value remains.
+        """Write the elements. Not collective; visible after a barrier. If indices repeat, one of the values is kept.
 
         Parameters
         ----------

@@ -243,7 +243,7 @@ class Layout:
         return tuple((axis.length, axis.parts, axis.bounds, axis.block, low) for axis, (low, _) in axes)
 
     def pieces(self, box: Box, near: int | None = None) -> Iterator[Piece]:
-        """Yield the pieces of a box, PE after PE. Of elements with copies it yields all, or one: the nearest to a PE."""
+        """Yield the pieces of a box, PE after PE. With `near` it yields only the copy nearest to that PE, else all copies."""
         by_axis = []
         positions = self.coordinates(near or 0)
         for axis, wanted, (low, _), at in zip(self.axes, box.ranges, self.halo, positions, strict=True):
@@ -258,7 +258,7 @@ class Layout:
             yield Piece(self.pe_at(parts), local, target)
 
     def owned(self, pe: int) -> Iterator[tuple[tuple[slice, ...], Box]]:
-        """Yield the boxes that a PE owns, each with its place in the PE's block. Of copies it owns a share."""
+        """Yield the boxes that a PE owns, each with its range in the PE's block. It owns a share of the copies."""
         by_axis = [axis.owned(part) for axis, part in zip(self.axes, self.coordinates(pe), strict=True)]
         for choice in itertools.product(*by_axis):
             local = tuple(_shifted(s.local, low) for s, (low, _) in zip(choice, self.halo, strict=True))

@@ -180,7 +180,7 @@ class Memory:
         """Return one flat array that has all blocks, and the distance of two PEs' blocks in elements.
 
         None for an array over a team, or on GPUs, and if loads and stores do not reach every PE. None if the distance is no multiple
-        of the elements' size. What lies between the blocks is other memory; do not access it.
+        of the elements' size. Do not access the memory between the blocks.
         """
         _ = self.block
         if not self._is_window_tried:

@@ -51,8 +51,8 @@ def fftn(
 ) -> DistArray:
     """Return the transform along several axes, by default all.
 
-    Collective. Of two axes or more, up to two parts and a few slabs are in memory beside `x`, at last the result and
-    one part. In slabs it is up to four parts if a length changes, or SciPy is not installed.
+    Collective. Over two axes or more, up to two parts and a few slabs are in memory beside `x`. At the end these are the
+    result and one part. An `x` in slabs needs up to four parts if a length changes, or SciPy is not installed.
 
     Parameters
     ----------

@@ -172,8 +172,8 @@ def reduce(team: Any, dst_array: Any, src_array: Any, op: str, stream: Any = Non
 
     Notes
     -----
-    Tensors of bfloat16 and of 8-bit floats on the host are combined as float32. Of bool "sum" and "max" are true where any
-    is, and "min" where all are.
+    Tensors of bfloat16 and of 8-bit floats on the host are combined as float32. For bool, "sum" and "max" are true where any
+    element is, and "min" where all are.
     """
     op = _operator("reduce", op, OPERATORS)
     if is_narrow(dst_array) or is_narrow(src_array):

@@ -53,7 +53,7 @@ class OwnEntry {
     bool is_of_group() const { return is_of_group_; }
     const common::BoardView& board() const { return board_->view(); }
 
-    /// A wait in a group, as the board shows it in BoardEntry::group. Of several of a process one is shown. A
+    /// A wait in a group, as the board shows it in BoardEntry::group. The board shows one wait per process. A
     /// waiting thread replaces a pending operation.
     class Wait {
       public:

@@ -225,7 +225,7 @@ std::string differing_last_call(const common::BoardView& board, int pe) {
 
 namespace {
 
-/// " as call 6 of group 0, where ", of a sentence on calls that differ; else empty.
+/// Returns a part of a sentence on calls that differ, such as " as call 6 of group 0, where "; else empty.
 std::string_view call_number_in(std::string_view sentence) {
     constexpr std::string_view end = ", where ";
     const std::size_t from = sentence.find(" as call "), to = sentence.find(end);

@@ -37,7 +37,7 @@ bool acquires_lock(const LoggedEvent& event) {
            (name == "Lock.acquire" || name == "set_lock" || name == "Lock::lock");
 }
 
-/// A setter of a word, or a wait for it. Of a lock a release, or an acquisition.
+/// An operation that sets a word, or a wait for it; for a lock, a release or an acquisition.
 struct Access {
     FlowEnd end;
     std::uint64_t began = 0, ended = 0;

@@ -10,7 +10,7 @@
 namespace atl::far {
 namespace {
 
-/// Bounds one clear(): any process of this host may ring. What is left wakes once more.
+/// Limit of rings that one clear() reads: any process of this host may ring. Rings beyond it wake once more.
 constexpr int most_rings = 1024;
 
 }  // namespace

@@ -27,7 +27,7 @@ struct Membership {
     bool shares_heaps = false;             ///< the members can map each other's process heaps
     std::string noun = "rank";             ///< "rank" or "PE", in errors
     std::vector<int> names;                ///< the number of each member in errors; empty: its rank
-    std::string group;                     ///< " of group 3", in errors; may be empty
+    std::string group;                     ///< part of errors, such as " of group 3"; may be empty
     std::string name;                      ///< "team 2", for a team
     std::string cure = "Destroy it and make a new one.";  ///< for a group that has become unusable
     /// A team of a job. Its collectives end once all members have started them, so that all find a

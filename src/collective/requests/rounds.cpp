@@ -205,7 +205,7 @@ void Rounds::drain(Request& request) {
     request.drained = true;
 }
 
-// ---- what this member gives
+// ---- this member's contribution
 
 /// Returns the chunk that is sent in a round, and its state. Several chunks are sent unfolded, then the same
 /// chunks folded.

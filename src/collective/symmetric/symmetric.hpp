@@ -41,7 +41,7 @@ struct Membership {
     int rank = 0;
     std::vector<std::string> texts;  ///< offers of all members, in the order of their ranks
     std::vector<int> names;          ///< the number of each member in errors; empty: its rank
-    std::string label;               ///< " of group 3", in errors; may be empty
+    std::string label;               ///< part of errors, such as " of group 3"; may be empty
 };
 
 class Symmetric {

@@ -110,7 +110,7 @@ int team_number(const std::string& group);
 template <std::size_t bytes> void copy_text(std::string_view text, char (&to)[bytes]) {
     to[text.copy(to, bytes - 1)] = '\0';
 }
-/// " of team 3", " of group 0"; empty for the world team.
+/// A part of a report, such as " of team 3" or " of group 0"; empty for the world team.
 std::string team_text_of(const WaitCopy& wait);
 /// "barrier, for PE 2, at solver.py:88", with the PEs that the wait needs, if known.
 std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited);

@@ -23,7 +23,8 @@ constexpr unsigned waiting_shift = 6;  // 64 ticks
 /// Records that get their memory by one call of the system, which costs less than a page fault for every 64.
 constexpr std::uint64_t backed_at_once = 1024;
 
-/// Gives memory to the records from `first` on. Where the system cannot, the first access to a page does.
+/// Populates the pages of the records from `first` on. If the system cannot, the first access to a page does
+/// it.
 [[gnu::noinline, gnu::cold]] void back_records(LogRecord* first, std::uint64_t count) noexcept {
     constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, which old headers lack
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));

@@ -75,7 +75,7 @@ std::optional<Cause> half_collective(const WaitGraph& graph, const std::vector<i
                  {first, other}};
 }
 
-/// " of team 1", for circles of calls of several teams.
+/// A part of a report, such as " of team 1", for circles of calls of several teams; else empty.
 std::string team_text(const WaitGraph& graph, int pe, const std::vector<int>& path) {
     const auto& mine = graph.of(pe).wait;
     const bool differ = std::any_of(path.begin(), path.end(), [&](int other) {

@@ -22,8 +22,8 @@ struct Waiters {
     std::size_t needed = 0;  ///< the number of PEs that wait for these
 };
 
-/// Withdraws that PEs left the pattern of others, if that would blame several PEs. The pattern may be the
-/// mistake. Who updated whom then tells more.
+/// Replaces findings that a PE left the pattern of the others, if they would blame several PEs: the pattern
+/// may be the mistake. Then the report lists the known updates of other words.
 void doubt_patterns(const WaitGraph& graph, std::map<int, WordUpdates>& words) {
     std::set<int> blamed;
     for (const auto& [pe, word] : words)

@@ -12,7 +12,7 @@
 
 namespace atl::core {
 
-/// Shows one wait from the first `show` on, until it is destroyed. Of several waits of a PE one is shown. A
+/// Shows one wait from the first `show` on, until it is destroyed. The board shows one wait per PE. A
 /// sleeping thread replaces one that polls.
 class WaitOnBoard {
   public:

@@ -167,7 +167,7 @@ void Meetings::check_for_mismatch(const void* waiting, void* hook_state) {
 void Meetings::check_for_failed(const Waiting& wait) {
     Meetings& self = wait.meetings;
     const TeamState& team = self.team_;
-    // It may have arrived before it failed. What it stored before `failed` is then visible.
+    // It may have arrived before it failed. Its stores before `failed` are then visible.
     const auto never_comes = [&](int i) {
         if (self.member(i).called.failed.load(std::memory_order_acquire) == 0) return false;
         if (detail::reached(wait.flag.value.load(std::memory_order_acquire), wait.value)) return false;

@@ -165,7 +165,7 @@ void Engine::answer_blocks(Peer& peer, const Header& request) {
     }
 }
 
-// ---- what others answered
+// ---- replies from other PEs
 
 void Engine::take_value(const Header& header) {
     const auto found = pending_.find(header.token);

@@ -403,7 +403,7 @@ void check_teams() {
     nvshmem_free(word);
 }
 
-// ---- as users write them: a token goes around the ring; each PE adds its number
+// ---- a user's kernel: a token goes around the ring; each PE adds its number
 __global__ void ring(int* token, uint64_t* flag) {
     const int mype = nvshmem_my_pe(), npes = nvshmem_n_pes(), peer = (mype + 1) % npes;
     if (mype != 0) nvshmem_signal_wait_until(flag, NVSHMEM_CMP_EQ, 1);

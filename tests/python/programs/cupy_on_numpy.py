@@ -1,8 +1,8 @@
 """A CuPy made of NumPy, once this is imported, whose arrays lie in the memory of the simulated GPU or of the host.
 
-It works as far as distributed arrays use CuPy. As on a GPU, a write is done later: when the program or Atoll asks for the
-current stream, or a computation needs the result. So a missing wait shows stale elements. As in CuPy, an array does not
-become one of NumPy by itself, and the two do not mix.
+It works as far as distributed arrays use CuPy. A write is delayed as on a GPU, until the program or Atoll asks for the
+current stream, or a computation needs the result. So a missing wait shows stale elements. An array does not become one
+of NumPy by itself, and the two do not mix, as in CuPy.
 """
 
 from __future__ import annotations

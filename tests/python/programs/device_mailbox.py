@@ -135,7 +135,7 @@ on_host.post(atoll.pin(atoll.full(2, me + 1.0)), right)
 assert on_host.receive(came, left) == 2 and (came.numpy() == left + 1).all()
 on_host.free()
 
-# ---- as kernels take it
+# ---- the form that kernels take
 block = box.block
 assert block.dtype == np.uint8 and block.nbytes == atoll.cupy.mailbox_bytes(n, 65536)
 taken = atoll.cupy.mailbox(box)

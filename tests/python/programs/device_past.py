@@ -192,7 +192,7 @@ seen = atoll.pin(lost)
 assert "of the host, pinned" in repr(seen) and np.array_equal(seen.numpy(), h)
 assert seen.__cuda_array_interface__["data"] == (h.ctypes.data, False)
 
-# ---- of an earlier job
+# ---- arrays of an earlier job
 filler = atoll.zeros(1 << 20, device="cuda")  # the next job's allocations do not reach as far
 pinned = atoll.pin(h)
 h[...] = 3

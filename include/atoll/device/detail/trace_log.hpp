@@ -8,8 +8,8 @@ namespace atl::device {
 struct alignas(16) TraceRecord {
     unsigned long long began, ended;  ///< ns of the processor's clock: globaltimer, CLOCK_MONOTONIC on CPUs.
                                       ///< `ended` is written last, 0 until then
-    /// Bytes moved, offset of the word or of the target in the PE's slot, value stored or awaited. Of a range
-    /// its name, in order of the bytes.
+    /// Bytes moved, offset of the word or of the target in the PE's slot, value stored or awaited. A range
+    /// has its name here, in order of the bytes.
     unsigned long long words[3];
     unsigned block, thread;   ///< linear index of the block in the grid, and of the thread in the block
     int peer;                 ///< world PE, -1 without one

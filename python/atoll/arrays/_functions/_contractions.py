@@ -146,8 +146,8 @@ def _grouped(x: Any, groups: Sequence[Sequence[int]]) -> Any:
 def einsum(operands: Sequence[Any]) -> Any:
     """Return the sums of products that subscripts name. Collective.
 
-    Operands are multiplied from left to right. Where nothing is summed, elementwise. Else by `a @ b`, if one operand has an
-    axis of its own, and else by an elementwise product and `sum`.
+    Operands are multiplied from left to right. The product is elementwise if nothing is summed. Else it is
+    `a @ b` if one operand has an axis that the other lacks, and else an elementwise product and `sum`.
 
     Parameters
     ----------

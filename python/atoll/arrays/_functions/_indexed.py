@@ -95,7 +95,7 @@ class ChosenByAll:
         return elements(self._array, self._indices)
 
     def set(self, values: Any) -> None:
-        """Write the elements. Collective; all PEs see them. Of equal indices one value remains.
+        """Write the elements. Collective; all PEs see them. If indices repeat, one of the values is kept.
 
         Parameters
         ----------

@@ -101,8 +101,8 @@ def dot(a: Any, b: Any) -> Any:
 def _stacked(a: Any, b: Any) -> DistArray:
     """Return the products of stacks of matrices, or of a stack and a vector.
 
-    The result has the distribution of a stack of its shape whose matrices are whole. Else the stack is in blocks. What a PE
-    lacks of an operand is brought to it as a temporary part.
+    The result has the distribution of a stack of its shape whose matrices are whole. Else the stack is in blocks. Elements
+    of an operand that a PE lacks are copied to it as a temporary part.
     """
     from .._array import DistArray
     from .._ufuncs import part_of

@@ -19,8 +19,8 @@ _NUMPY = str(Path(np.__file__).parent)
 class named:
     """A block whose warnings of NumPy name the program's line of the call.
 
-    By default Python shows each once for a line. What `numpy.errstate` sets to "raise" is noted in a call of which all PEs
-    raise together at its end, so that none raises alone. Other settings stay.
+    By default Python shows each once for a line. If all PEs raise together at the end of the call, a fault
+    that `numpy.errstate` sets to "raise" is only noted. So no PE raises alone. Other settings stay.
 
     Parameters
     ----------

@@ -132,8 +132,8 @@ class Outputs:
 
         Notes
         -----
-        Of more than two axes the two with the most parts are drawn, at the middle of the others. Of a cyclic axis
-        the first 24 blocks are drawn. Complex numbers are drawn by their absolute values.
+        If there are more than two axes, the two with the most parts are drawn, at the middle of the others. Only the first
+        24 blocks of a cyclic axis are drawn. Complex numbers are drawn by their absolute values.
         """
         from .._drawing import plot
 

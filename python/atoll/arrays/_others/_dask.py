@@ -17,8 +17,8 @@ from .._together import first_difference, raise_together, together
 def from_dask(array: Any, *, scheduler: Any = "synchronous", **distribution: Any) -> DistArray:
     """Return the elements of an array of Dask. Collective.
 
-    Each PE computes every n-th chunk and puts it where it belongs. What several chunks depend on, such as a sum of
-    everything, is computed by each PE that needs it.
+    Each PE computes every n-th chunk and puts it where it belongs. A value that several chunks depend on, such as the
+    sum of all elements, is computed by each PE that needs it.
 
     Parameters
     ----------

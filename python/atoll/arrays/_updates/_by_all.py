@@ -85,7 +85,7 @@ def _amount(ufunc: np.ufunc, a: DistArray, values: Any) -> Any:
 def write_rows(a: DistArray, mask: DistArray, value: Any) -> None:
     """Write a number, or distributed rows, to the rows that a mask of the first axes chooses. Collective.
 
-    Each PE writes its own part. Of distributed rows it reads those that its part needs.
+    Each PE writes its own part. It reads only those distributed rows that its part needs.
 
     Raises
     ------

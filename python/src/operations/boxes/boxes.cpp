@@ -376,8 +376,8 @@ PyType_Slot slots[] = {
     {Py_mp_ass_subscript, reinterpret_cast<void*>(set_item)},
     {Py_sq_item, reinterpret_cast<void*>(get_row)},
     {Py_tp_doc,
-     const_cast<char*>("The base of distributed arrays: reads and writes of boxes on hosts. What it does not "
-                       "take goes to the methods _get, _put, _get_item and _set_item of its subclass.")},
+     const_cast<char*>("The base of distributed arrays: reads and writes of boxes on hosts. Other keys go "
+                       "to the methods _get, _put, _get_item and _set_item of its subclass.")},
     {0, nullptr},
 };
 PyType_Spec type_spec{"atoll._atoll._Boxes", sizeof(Boxes), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
