@@ -7,6 +7,7 @@ from pathlib import Path
 
 import english
 import pytest
+from test_layout import RANK
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "ARCHITECTURE.md"
@@ -93,10 +94,56 @@ def test_a_missing_path_is_found() -> None:
     assert missing(text) == ["src/core/nowhere.cpp"]
 
 
-def test_every_layer_is_drawn() -> None:
+NODE = re.compile(r'(\w+)\["([^"]*)"\]')
+LAYER = re.compile(r"\b(?:(python)/src|(?<!/)src/(\w+))(?![\w/])")
+
+
+def drawn_includes(drawing: str) -> set[tuple[str, str]]:
+    """The pairs of layers of which the first may include the second, along the arrows of a Mermaid flowchart."""
+    layers = {
+        node: [python or layer for python, layer in LAYER.findall(label)]
+        for node, label in NODE.findall(drawing)
+    }
+    arrows = re.findall(r"^ *(\w+) *--> *(\w+) *$", NODE.sub(r"\1", drawing), re.MULTILINE)
+    assert len(arrows) == drawing.count("-->"), "an arrow of another form"
+    below = {node: {end for start, end in arrows if start == node} for node in layers}
+    for _ in below:
+        below = {node: ends.union(*(below[end] for end in ends)) for node, ends in below.items()}
+    return {
+        (high, low)
+        for node, ends in below.items()
+        for end in ends
+        for high in layers[node]
+        for low in layers[end]
+    }
+
+
+ALLOWED = {(high, low) for high, rank in RANK.items() for low, other in RANK.items() if rank > other}
+
+
+def layers_drawing() -> str:
     page = (ROOT / PAGE).read_text(encoding="utf-8")
-    layers = sorted(folder.name for folder in (ROOT / "src").iterdir() if folder.is_dir())
-    assert [layer for layer in layers if f"src/{layer}" not in page] == []
+    return section(page, "Layers").split("```mermaid\n")[1].split("```")[0]
+
+
+def test_the_drawing_of_layers_is_their_order() -> None:
+    assert drawn_includes(layers_drawing()) == ALLOWED
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("NVIDIA's\"] --> transport\n", "NVIDIA's\"] --> common\n"),
+        ("    bootstrap --> common\n", ""),
+        ("    bootstrap --> common\n", "    bootstrap --> common\n    memory --> transport\n"),
+        ("src/shmem (C), ", ""),
+        ('nvshmem["src/nvshmem', 'nvshmem["src/front (C++), src/nvshmem'),
+    ],
+)
+def test_a_wrong_drawing_is_found(old: str, new: str) -> None:
+    drawing = layers_drawing()
+    assert drawing.count(old) == 1
+    assert drawn_includes(drawing.replace(old, new)) != ALLOWED
 
 
 def anchors(page: str) -> set[str]:
