@@ -14,6 +14,8 @@ MOST_CHARACTERS = 72
 
 def subject_fault(subject: str) -> str | None:
     """Return the rule that a subject breaks."""
+    if re.match(r"Merge (?:remote-tracking )?(?:branch|tag|commit)\b", subject):
+        return "git's own for a merge: name its contents"
     if len(subject) > MOST_CHARACTERS:
         return f"more than {MOST_CHARACTERS} characters"
     if not re.match(r"[A-Z][a-z]+ ", subject) or subject.endswith("."):

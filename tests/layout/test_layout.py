@@ -531,11 +531,12 @@ def test_the_page_of_collectives_is_the_table_of_the_code() -> None:
 
 
 # Subjects of commits before this moment may break the rules: what has landed keeps its hash.
-SUBJECTS_SINCE = "2026-11-27T11:30:00Z"
+SUBJECTS_SINCE = {"--no-merges": "2026-11-27T11:30:00Z", "--merges": "2026-11-30T20:00:00Z"}
 
 
-def test_commit_subjects_are_imperative_and_short() -> None:
-    log = run_quietly("git", "log", "--no-merges", "--format=%s", f"--since={SUBJECTS_SINCE}")
+@pytest.mark.parametrize("commits", SUBJECTS_SINCE)
+def test_commit_subjects_are_imperative_and_short(commits: str) -> None:
+    log = run_quietly("git", "log", commits, "--format=%s", f"--since={SUBJECTS_SINCE[commits]}")
     if log.returncode != 0:
         pytest.skip("no history here")
     wrong = [f"{fault}: {line}" for line in log.stdout.splitlines() if (fault := subject_fault(line))]
@@ -553,6 +554,9 @@ def test_commit_subjects_are_imperative_and_short() -> None:
         ("add a test", False),
         ("Add a test.", False),
         ("Add " + "a" * 70, False),
+        ("Merge the plain-English check of every sentence", True),
+        ("Merge branch 'eng' of /work/wt/eng", False),
+        ("Merge remote-tracking branch 'origin/main'", False),
     ],
 )
 def test_a_wrong_subject_is_found(subject: str, is_right: bool) -> None:
@@ -569,6 +573,7 @@ def test_the_hook_of_messages_checks_subjects(tmp_path: Path) -> None:
     )
     message.write_text("Add a test\n\nAdded because it is needed.\n")
     assert run_quietly(*program, str(message)).returncode == 0
-    assert (
-        "entry: .venv/bin/python tests/layout/subjects.py" in (ROOT / ".pre-commit-config.yaml").read_text()
-    )
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+    assert "entry: .venv/bin/python tests/layout/subjects.py" in hooks
+    # Without this line `pre-commit install` installs the hook of pre-commit alone.
+    assert re.search(r"^default_install_hook_types: \[pre-commit, commit-msg\]$", hooks, re.MULTILINE)
