@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HEADERS, SHARED = ROOT / "include/atoll/device", ROOT / "python/atoll/_kernels"
 sys.path.insert(0, str(SHARED.parent))  # so that it needs no atoll, which needs the compiled library
 documentation: Any = importlib.import_module("_kernels.documentation")
-del sys.path[0]  # it has a logging.py
+del sys.path[0]  # its logging.py would hide the standard library's
 Language, paragraph = documentation.Language, documentation.paragraph
 BEGIN, END = "<!-- coverage: api/kernels.py -->", "<!-- end of coverage -->"
 ORDER_OF_TITLES = ("cpp", "numba", "triton", "cute")

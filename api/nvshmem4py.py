@@ -74,7 +74,7 @@ def read() -> tuple[dict[str, Names], dict[str, Names], dict[str, dict[str, str]
 
 
 def counts() -> tuple[int, int, int]:
-    """Return how many names of the host's modules work as there, work with a difference, and are refused."""
+    """Return the numbers of names of the host's modules that work as in NVSHMEM4Py, that differ, and that are refused."""
     theirs, ours, table = read()
     refused = sum(name in table["refused"] for name in qualified(theirs, ours))
     differs = sum(name in table["differs"] for name in qualified(theirs, ours))

@@ -430,7 +430,7 @@ if(TARGET atoll_cli AND TARGET atoll_shmem)
     if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND ATOLL_SANITIZE)
         list(APPEND _c_flags -Wno-stringop-overflow)   # it mistakes the sanitizers' own checks
     endif()
-    # Four times as many PEs as cores, as far as the programs' arrays go.
+    # Four times as many PEs as cores, but at most 16: the arrays of the programs are for no more.
     cmake_host_system_information(RESULT _crowd QUERY NUMBER_OF_LOGICAL_CORES)
     math(EXPR _crowd "4 * ${_crowd}")
     if(_crowd GREATER 16)

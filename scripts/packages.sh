@@ -14,7 +14,7 @@ part_wheels() {
     ATOLL_BUILD_NO_CLOSING=1 scripts/wheels.sh
 }
 
-# A check ignores failures but the last one of a function, so commands are joined by `&&`.
+# `check` sees only the status of a function's last command, so commands are joined by `&&`.
 
 # The sdist, and two wheels from it in different folders, without a network.
 part_sdist() {

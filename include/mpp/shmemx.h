@@ -1,2 +1,2 @@
-/* Deprecated place of shmemx.h. */
+/* Deprecated location of shmemx.h. */
 #include "../shmemx.h"

@@ -15,7 +15,7 @@ using requests::Call;
 using requests::Kind;
 using requests::Span;
 
-/// GPU memory that each member gives to a group. Larger stages make fewer pieces.
+/// Staging memory on each member's GPU. With larger stages messages have fewer pieces.
 constexpr std::size_t stage_bytes = std::size_t{32} << 20;
 constexpr std::size_t message_stage_bytes = std::size_t{8} << 20;
 /// This many blocks leave the rest of the GPU to the program and to other groups. Large collectives take

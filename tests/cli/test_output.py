@@ -44,7 +44,9 @@ def test_long_lines_and_empty_ones(atoll, program):
 def test_reader_that_is_slow_loses_nothing(atoll, program):
     path = program("for i in range(100_000): print(i)\n")
     job = atoll.start("run", "-n", 2, "--label", path)
-    first = os.read(job.stdout.fileno(), 10).decode()  # the launcher now holds far more than a pipe
+    first = os.read(
+        job.stdout.fileno(), 10
+    ).decode()  # the launcher now holds more output than fits into a pipe
     out, _ = job.communicate(timeout=60)
     assert (first + out).count("\n") == 200_000
     assert job.returncode == 0

@@ -192,7 +192,7 @@ TEST_P(Heap, MemoryReportedAsZeroIsZero) {
                 ASSERT_EQ(std::memcmp(begin, begin + 1, bytes - 1), 0);  // each byte equals the one before it
             }
             std::memset(begin, 0xff, bytes);
-            if (below(random, 3) == 0) {  // in place or not
+            if (below(random, 3) == 0) {  // the block may move
                 const std::size_t other = 1 + below(random, 2 * mib);
                 begin = static_cast<unsigned char*>(job.realloc(begin, other));
                 std::memset(begin, 0xff, other);

@@ -158,7 +158,7 @@ RUNS: dict[str, dict[int, tuple[str, ...]]] = {
     "distributed_contractions.py": {1: ("4",), 2: ("2",), 3: ("2",), 4: ("2",)},
     "distributed_sparse.py": {1: ("3", "scipy"), 2: ("2", "without-scipy"), 3: ("2", "scipy"), 7: ("1", "without-scipy")},
 }  # fmt: skip
-# Programs that also run the checks of another one.
+# Programs that also run the checks of other programs.
 INCLUDED = {"distributed_arrays.py": ["distributed_boxes.py"]}
 OUTCOMES = Outcomes()
 

@@ -23,7 +23,7 @@ BUILT = ROOT / "build/release/bin/atoll"
 LAUNCHER = str(BUILT) if BUILT.exists() else shutil.which("atoll") or "atoll"
 BLOCKS, THREADS, STEPS = 4, 64, 10
 IN_A_STEP = ("step", "put_signal", "signal_wait_until")
-AT_THE_END = {"barrier": 1, "reduce": 1}  # by block 0
+AT_THE_END = {"barrier": 1, "reduce": 1}  # events of block 0
 
 CODE = r"""
 #include <atoll/device/device.hpp>

@@ -25,7 +25,7 @@ template <Symmetric T, std::size_t N> class ElementsAt<DistArray<T, N>> {
         : array_(array), indices_(indices) {
         for (const Index<N>& index : indices) array.layout_.check("at", index);
     }
-    /// Copies the elements to `out`, as many as indices.
+    /// Copies the elements to `out`, one per index.
     void get(std::span<T> out) const {
         check_count("get", out.size());
         each([&](std::size_t i, int pe, T* there) { array_.context_.get_nbi(&out[i], there, 1, pe); });

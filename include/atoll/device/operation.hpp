@@ -69,7 +69,7 @@
     X(async_put, "async_put")                           \
     X(tile_put, "tile_put")                             \
     X(tile_get, "tile_get")                             \
-    /* ---- waits for host */                           \
+    /* ---- completion and ordering */                  \
     X(quiet, "quiet")                                   \
     X(fence, "fence")                                   \
     X(flush, "flush")                                   \

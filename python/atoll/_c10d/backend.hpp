@@ -188,7 +188,8 @@ class AtollBackend : public c10d::Backend {
     int monitored_ = 0;
     int windows_ = 0, splits_ = 0;
     std::atomic<bool> is_destroyed_{false}, is_aborted_{false};
-    /// Collectives begun in callbacks of a depth have an order of their own, as if in another group.
+    /// Collectives that callbacks start are ordered separately for each depth of nested callbacks, as if in
+    /// another group.
     struct Order {
         std::mutex joining;
         std::atomic<atoll_group*> group{nullptr};

@@ -13,7 +13,7 @@ from .documentation import Language, table, takes_any_memory
 
 GROUPS = {"scope": "scope", "cmp": "cmp", "order": "order"}
 PAIRS = {"strided": "strided", "tile": "tile", "reduced_tile": "tile"}
-"""The rule for dst and src by the key of their dtypes, where it is not `same`."""
+"""The rule for dst and src, by the `dtypes` of the operation. For other dtypes it is `same`."""
 ONE_WORD = ("signal", "ivar", "ivars", "words")
 PLAIN = {
     "team": "team", "to": "team", "pe": "pe", "root": "pe", "tag": "integer", "bound_ns": "integer",

@@ -57,7 +57,7 @@ class Debugger(pdb.Pdb):
         self.prompt = f"({name}) "
 
     def interaction(self, frame: FrameType | None, *rest: Any) -> None:
-        """Talk to the user, who may be talking to another PE."""
+        """Run the prompt. It waits while the user is at the prompt of another PE."""
         with _turn(self._has_own_terminal):
             # The PE whose debugger was left has ended the job.
             if not (_atoll.is_initialized() and _atoll._end_reason()):

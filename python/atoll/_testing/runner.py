@@ -99,7 +99,7 @@ class Runner:
             while self._pools and n + sum(self._pools) > MOST_PES:
                 self._end(next(iter(self._pools)))
             pool = Pool(n, spare=False, label=True, env={"ATOLL_STALL_WARN": "0"})
-            pool.run(prepare, self._setup, path)  # which does not count as the test's time
+            pool.run(prepare, self._setup, path)  # start-up does not count as the test's time
         self._pools[n] = pool
         return pool
 

@@ -68,7 +68,7 @@ class Exchange:
         self._ctx = None if team == atoll.WORLD else atoll.Context(team)
         self._block = block
         directions = 3 ** len(layout.axes)
-        # A neighbour's halo may be overwritten; its rim is here.
+        # Two signals per direction: the neighbour's halo may be overwritten, and the neighbour's rim has arrived.
         self._words = [signals(team, directions, library) for _ in range(2)]
         self._ready, self._arrived = (words.raw for words in self._words)
         self._count = 0

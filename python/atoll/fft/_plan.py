@@ -69,7 +69,7 @@ def run(x: DistArray, stages: Sequence[Stage], transposed: bool) -> DistArray:
 
 
 def _in_whole_parts(x: DistArray, turns: Sequence[Turn]) -> Array:
-    """Return this PE's part after all turns, with a barrier between two of them."""
+    """Return this PE's part after all turns. The data move between two turns, and all PEs wait."""
     part, is_own = x.local, False
     for number, turn in enumerate(turns):
         if number:

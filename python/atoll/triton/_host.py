@@ -126,7 +126,7 @@ def most_resident_blocks(kernel: Any, *arguments: Any, **options: Any) -> int:
 
 
 most_resident_programs = most_resident_blocks
-"""most_resident_blocks, under Triton's word for a block."""
+"""most_resident_blocks under another name, since Triton calls a block a program."""
 
 
 def _size_of(compiled: Any) -> tuple[int, int, int]:

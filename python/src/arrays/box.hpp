@@ -42,7 +42,7 @@ struct Box {
     BoxRange ranges[NPY_MAXDIMS];
     npy_intp first_part[NPY_MAXDIMS], last_part[NPY_MAXDIMS];
 
-    /// Its shape, without the axes of integers. Returns the number of axes.
+    /// Writes the box's shape to `dims`, without axes indexed by an integer. Returns the number of axes.
     int shape(npy_intp* dims) const noexcept;
 };
 

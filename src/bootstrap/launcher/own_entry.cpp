@@ -44,7 +44,7 @@ void replace(std::shared_ptr<OwnEntry> own_entry) {
     of_this_process = std::move(own_entry);
 }
 
-std::mutex shown_mutex;  // guards the next one, and BoardEntry::group
+std::mutex shown_mutex;  // guards `shown` and BoardEntry::group
 /// The wait that the board shows; null: none.
 const OwnEntry::Wait* shown = nullptr;
 

@@ -33,8 +33,8 @@ common::Fd take_descriptor(msghdr& message) {
     return first;
 }
 
-/// True if the process still runs a program. A process that ends has none when its descriptors close. One
-/// that becomes another program (exec) has.
+/// True if the process still runs a program. A process that exits has lost its program when its descriptors
+/// close. One that calls exec has a program then.
 bool is_running_program(pid_t pid) {
     char unused;
     return pid > 0 && readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), &unused, 1) >= 0;

@@ -18,7 +18,7 @@ using common::EventState;
 constexpr std::size_t most_events = 4;  ///< events per PE
 constexpr std::size_t most_groups = 4;
 
-/// A time before the end, of several PEs.
+/// The range over several PEs of a time before the end.
 struct Span {
     double least = -1, most = -1;  ///< seconds; -1: unknown
     void add(const Span& other) {

@@ -95,7 +95,7 @@ class Output {
         bool is_paused = false;
         bool waits = false;       ///< has lines that wait for the end of another stream's
         std::string held;         ///< text read but not yet passed on: an unfinished line, or all if `waits`
-        Clock::time_point since;  ///< when the last of `held` came, or when it began to wait
+        Clock::time_point since;  ///< time of the last read into `held`, or of the start of the wait
         /// True if the traceback reader keeps an unfinished line that may become a traceback.
         bool withholds() const { return !waits && tracebacks && tracebacks->withholds(); }
     };

@@ -17,7 +17,8 @@ std::string text_of(const char* text, std::size_t bytes) {
     return {text, static_cast<std::size_t>(std::find(text, text + bytes, '\0') - text)};
 }
 
-/// The place of an uncaught exception of C++ is where it was thrown: the stack is still whole then.
+/// Returns the site of a crash in native code. For an uncaught C++ exception it is the throw: the stack is
+/// not unwound.
 std::string native_site(const CrashNote& note) {
     std::string function;
     for (std::size_t i = 0; i < std::min<std::size_t>(note.n_frames, CrashNote::most_frames); ++i) {

@@ -49,7 +49,7 @@ class Writer {
             for (const EventId member : meeting.members) arrivals_[member] = &meeting;
     }
 
-    /// False after an error of the disk; errno tells which.
+    /// Returns false if writing the file failed; errno has the reason.
     bool write() {
         clocks();
         job();

@@ -70,7 +70,7 @@ struct AreaHead {
 class Area {
   public:
     Area() = default;
-    /// `first_ring`: the member whose ring is the first. The others' are missing in a copy for one member.
+    /// `first_ring`: the member whose ring is the first in memory. A copy for one member has only that ring.
     Area(char* base, int n, int first_ring = 0)
         : base_(base), n_(static_cast<std::size_t>(n)), first_ring_(static_cast<std::size_t>(first_ring)) {}
     explicit operator bool() const { return base_ != nullptr; }

@@ -118,7 +118,7 @@ struct Request {
     bool is_run = false;  ///< the call that started it waits for it
 
     // ---- progress of a collective
-    bool started = false;      ///< it is the oldest one that is not done
+    bool started = false;      ///< true once it was the oldest incomplete collective
     std::uint32_t number = 0;  ///< within the group, from 0
     std::uint64_t bytes = 0;   ///< that the members compare
     common::CallSite site;     ///< the program's line that started it; empty if that is not shown

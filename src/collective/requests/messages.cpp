@@ -292,8 +292,8 @@ common::OtherMessage Messages::other_than(const Request& request) const {
     return found;
 }
 
-/// Messages that may be meant for the waiting receive: of its sender by another tag, or unreceived by another
-/// member. Else the one of another member.
+/// Returns the part of a report about messages that may be meant for the waiting receive. They have another
+/// tag, or another sender or receiver.
 std::string Messages::others_of(const Request& request) {
     const int sender = request.call.root;
     const common::OtherMessage other = other_than(request);

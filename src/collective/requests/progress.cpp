@@ -7,7 +7,8 @@
 namespace atl::requests {
 namespace {
 
-/// Members of other hosts are notified of consumed rounds this rarely, which leaves them slots to go on.
+/// Consumed rounds after which members of other hosts are notified. Half of the slots stay free for their
+/// next rounds.
 constexpr std::uint64_t rounds_a_pass = n_slots / 2;
 
 }  // namespace

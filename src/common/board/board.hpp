@@ -174,8 +174,8 @@ struct alignas(64) BoardHeader {
     std::uint64_t heap_bytes = 0;
     std::uint64_t statics_bytes = 0;
     std::uint32_t stride_log2 = 0;
-    std::int32_t layout_pe = -1;  ///< the PE that filled it in
-    char release[32] = {};        ///< version of the library that filled it in
+    std::int32_t layout_pe = -1;  ///< the PE that wrote the layout
+    char release[32] = {};        ///< version of the library of that PE
     char agreed[200] = {};        ///< settings that all PEs must share, as text
     char path[48] = {};           ///< by which processes of this host open the board; empty if they cannot
     /// CPUs of the launcher. PEs may be bound to fewer, and all must choose the same algorithms.

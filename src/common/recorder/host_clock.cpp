@@ -97,7 +97,7 @@ std::uint64_t ClockMap::there_ns(std::uint64_t here_ns) const {
 
 std::vector<std::int64_t> ordered_clocks(std::size_t clocks, const std::vector<ClockOrder>& orders,
                                          std::int64_t bound_ns) {
-    // Each order is an edge of a graph, and a change the shortest way to a clock (Bellman and Ford).
+    // Each order is an edge of a graph. The change of a clock is its shortest path (Bellman and Ford).
     std::vector<std::int64_t> changes(clocks, 0);
     bool is_done = false;
     for (std::size_t round = 0; round <= clocks && !is_done; ++round) {

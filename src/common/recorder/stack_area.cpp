@@ -22,7 +22,7 @@ static_assert(std::atomic<StackArea*>::is_always_lock_free);
 /// Programs rarely use the last real-time signals.
 int stack_signal() { return SIGRTMAX - 3; }
 
-/// True for a request to this thread alone, after that to the process.
+/// True if the signal was sent to this thread; false for the signal to the process, which precedes it.
 bool is_for_thread(const siginfo_t* info) {
     return info != nullptr && info->si_code == SI_QUEUE && info->si_value.sival_int == one_thread;
 }

@@ -34,10 +34,11 @@ struct alignas(64) StackArea {
     std::atomic<std::int32_t> signal;  ///< to send to the PE; 0: it does not answer
     std::atomic<std::int32_t>
         python;  ///< descriptor + 1 of the PE to which Python writes its stacks; 0: none
-    std::atomic<std::uint32_t> has_tasks;     ///< 1: a thread of Python writes the tasks of event loops, too
-    std::atomic<std::uint32_t> task_answers;  ///< number of its answers, which come later and may not come
-    std::atomic<std::uint32_t> next;          ///< place of the next thread; the reader sets it to 0
-    std::atomic<std::uint32_t> answers;       ///< number of handler calls that have ended
+    std::atomic<std::uint32_t> has_tasks;  ///< 1: a thread of Python writes the tasks of event loops, too
+    std::atomic<std::uint32_t>
+        task_answers;                    ///< number of answers of that thread, which may answer late or never
+    std::atomic<std::uint32_t> next;     ///< place of the next thread; the reader sets it to 0
+    std::atomic<std::uint32_t> answers;  ///< number of handler calls that have ended
     Thread threads[most_threads];
     CrashNote crash;
     HeldLocks held;

@@ -14,7 +14,7 @@ enum class CheckLevel {
     none,   ///< only the comparisons of allocation and team creation
     basic,  ///< null pointers, PE numbers, bounds of symmetric memory, fingerprints of collective calls
     args,   ///< blocks of the heap and freed memory, in C overlap and alignment too
-    all,    ///< collective calls in full, by one more meeting each
+    all,    ///< all arguments of collective calls, at the cost of one more exchange for each
 };
 
 enum class TransportChoice { automatic, window, loopback, ucx };

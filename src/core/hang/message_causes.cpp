@@ -69,7 +69,7 @@ std::optional<int> number_of_group(const WaitCopy& wait) {
     return wait.team;
 }
 
-/// "new_group 2 at x.py:27 (ranks 2,3)".
+/// Returns a description of the call, such as "new_group 2 at x.py:27 (ranks 2,3)".
 std::string group_call_text(const WaitGraph& graph, int pe, int number) {
     const WaitCopy& wait = graph.of(pe).wait;
     return with_site(std::string(new_group) + " " + std::to_string(number), wait.site) + group_details(wait);

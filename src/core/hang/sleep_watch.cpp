@@ -45,7 +45,8 @@ bool SleepWatch::should_ask(double now_s) {
     if (warned_ || was_asked_ || waited_s_ == 0 || waited_s_ < ask_s_) return false;
     if (!is_pool_ && (!all_run_ || now_s < may_ask_s_)) return false;
     was_asked_ = true;
-    // A loop of tests shows itself for a while after the question, which begins another standstill.
+    // A PE in a polling loop shows its wait for a while after the question. This change begins another
+    // standstill.
     may_ask_s_ = now_s + 2 * work_s_;
     return true;
 }

@@ -14,8 +14,9 @@ namespace atl::core {
 /// Sleep and work may be intended, so the limits are longer than that of a standstill of all.
 class SleepWatch {
   public:
-    /// `stall_warn_s` is ATOLL_STALL_WARN. 0 disables it. A person at a terminal may be what a PE waits for:
-    /// that has a longer limit, too. PEs of a pool may be asked early, since they may be between its calls.
+    /// `stall_warn_s` is ATOLL_STALL_WARN. 0 disables it. With a terminal the limit of sleep is longer, since
+    /// a PE may wait for a person's input. PEs of a pool may be asked early, since they may be between its
+    /// calls.
     SleepWatch(double stall_warn_s, bool has_terminal, bool is_pool)
         : sleep_s_(stall_warn_s * (has_terminal ? work_times : times)),
           work_s_(stall_warn_s * work_times),

@@ -46,7 +46,8 @@ unsigned fewest_words_bytes(int n_pes) {
     return 2u * static_cast<unsigned>(n_pes) * GroupMemory::slot_bytes();
 }
 
-/// At most a quarter of what is free serves longer messages, so that later teams find room.
+/// Returns the bytes for longer messages: at most a quarter of the free memory, so that later teams find
+/// room.
 unsigned words_bytes_for(int n_pes, std::uint64_t free_bytes) {
     const unsigned fewest = fewest_words_bytes(n_pes);
     unsigned words = std::max(fewest, most_team_words_bytes);

@@ -47,7 +47,7 @@ constexpr std::size_t head_bytes = offsetof(device::Control, sync_epoch);
 
 static_assert(offsetof(device::Control, trace) % 16 == 0, "Triton compiles one kernel for all PEs");
 
-/// The sink of the trace for kernels in that memory; null without one.
+/// The sink of the trace for kernels whose control block is in `memory`; null without a trace.
 device::TraceSink* trace_of(core::JobState& job, Memory memory) {
     if (!job.board().header().traces_kernels()) return nullptr;
     if (memory == Memory::host)

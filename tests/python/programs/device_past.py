@@ -193,7 +193,9 @@ assert "of the host, pinned" in repr(seen) and np.array_equal(seen.numpy(), h)
 assert seen.__cuda_array_interface__["data"] == (h.ctypes.data, False)
 
 # ---- arrays of an earlier job
-filler = atoll.zeros(1 << 20, device="cuda")  # the next job's allocations do not reach as far
+filler = atoll.zeros(
+    1 << 20, device="cuda"
+)  # so that the next job's allocations end below the arrays of this one
 pinned = atoll.pin(h)
 h[...] = 3
 old = sevens()

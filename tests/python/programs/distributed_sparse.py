@@ -214,7 +214,7 @@ def equations_are_solved(rng: random.Random) -> None:
     np.testing.assert_allclose(x.to_numpy(), np.linalg.solve(hermitian, np.arange(n)), rtol=1e-9, atol=1e-12)
     taken = len(seen)
     again, info = sparse.cg(both, b, x, rtol=1e-9, callback=lambda x: seen.append(float(x[0])))
-    assert info == 0 and len(seen) == taken and again is not x  # it began at the solution
+    assert info == 0 and len(seen) == taken and again is not x  # x was the solution already
     start = arrays.full(n, 0.5)
     x, info = sparse.cg(both, b, start, rtol=1e-12, M=lambda r: r / size)
     np.testing.assert_allclose(x.to_numpy(), np.linalg.solve(hermitian, np.arange(n)), rtol=1e-9, atol=1e-12)

@@ -143,7 +143,7 @@ def check_messages(comm):
 def check_windows(comm):
     me, size = comm.rank, comm.nranks
     right, left = (me + 1) % size, (me - 1) % size
-    pad = nccl.mem_alloc(64 * (me + 1))  # ranks allocate by themselves
+    pad = nccl.mem_alloc(64 * (me + 1))  # allocation is not collective
     buffer = nccl.mem_alloc(8 * 4)
     seen = np.from_dlpack(buffer).view(np.int64)
     seen[:] = 0

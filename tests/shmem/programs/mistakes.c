@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { elements = 9 }; /* 72 bytes: the granules behind them are the block's own */
+enum { elements = 9 }; /* 72 bytes; the granules after them belong to the same block */
 
 struct places {
     long *heap, *block, *freed, *on_stack;

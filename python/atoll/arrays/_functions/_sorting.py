@@ -86,7 +86,7 @@ def argsort(a: DistArray, axis: int | None = -1) -> DistArray:
 
 
 def require_kind(kind: Any) -> None:
-    """Raise for another kind of sort than NumPy's; all of them have the same result here."""
+    """Raise ValueError if NumPy has no such kind of sort. The result does not depend on the kind."""
     if kind is not None and kind not in ("quicksort", "mergesort", "heapsort", "stable"):
         raise ValueError(f"sort(kind={kind!r}): expected 'quicksort', 'mergesort', 'heapsort' or 'stable'.")
 

@@ -124,7 +124,7 @@ def _flip(axis: int) -> Callable[[DistArray], DistArray]:
 def _named_alike(
     module: ModuleType, names: str, theirs: ModuleType = np
 ) -> dict[Callable[..., Any], Callable[..., Any]]:
-    """Return NumPy's functions of these names, each with that of a module here."""
+    """Map NumPy's functions of these names to the functions of the same names in a module."""
     return {getattr(theirs, name): getattr(module, name) for name in names.split()}
 
 

@@ -105,7 +105,7 @@ def reserve(nbytes: int, device: Any = None) -> None:
 
 
 def current_regions() -> _Regions:
-    """Return the rooms of this job; those of a finalized one are forgotten."""
+    """Return the regions of this job; those of a finalized job are dropped."""
     global _regions
     if _regions.memory and not atoll.is_symmetric(_regions.memory[0]):
         _regions = _Regions()
