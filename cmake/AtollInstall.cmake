@@ -84,7 +84,7 @@ endfunction()
 
 _atoll_install(atoll "")
 _atoll_install(python "atoll/")
-# A wheel takes one of the last two: the tree's own, or the one with code for every GPU.
+# A wheel has one of two plug-ins: that of this build, or the one with code for every GPU.
 if(TARGET atoll_cuda)
     install(TARGETS atoll_cuda LIBRARY DESTINATION lib COMPONENT atoll)
     install(TARGETS atoll_cuda LIBRARY DESTINATION atoll/lib COMPONENT python_cuda EXCLUDE_FROM_ALL)

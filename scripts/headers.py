@@ -105,7 +105,7 @@ def compile_text(compiler: str, text: str, *more: str) -> str:
         "-Wextra",
         "-Werror",
         "-Wno-unknown-warning-option",
-        "-DATOLL_NVSHMEM_WITHOUT_CUDA",  # its functions of half types have C names and types of C++
+        "-DATOLL_NVSHMEM_WITHOUT_CUDA",  # compilers warn of its functions with C linkage and C++ types
         *folders,
     ]
     if not compiler.startswith("clang"):

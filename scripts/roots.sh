@@ -15,7 +15,7 @@ unpack() {
     again extract "$1" "$2" "$packages" &&
         mkdir -p "$root"/{src,proc,sys,dev,root,etc/ssl/certs} &&
         cp /etc/resolv.conf "$root/etc/" &&
-        for folder in bin lib lib64 sbin; do # links, which a package of newer Debians makes
+        for folder in bin lib lib64 sbin; do # links to usr; on newer Debians a package makes them
             [ -e "$root/$folder" ] || [ ! -e "$root/usr/$folder" ] || ln -s "usr/$folder" "$root/$folder"
         done &&
         cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" &&

@@ -23,7 +23,7 @@ OPS = ("put", "signal", "put_signal", "sum_reduce", "barrier", "send_recv")
 
 @dataclass
 class Side:
-    """Calls by operation, and the reasons for those that it does not have."""
+    """One library: its calls by operation, and the reasons why operations are missing."""
 
     name: str
     calls: dict[str, Call]

@@ -44,7 +44,7 @@ while old > 1e-12 and steps < 10 * n:
     steps += 1
 
 solution = u.gather(0) if picture else None
-u.local[...] -= exact.local  # the rest is the point of height 50
+u.local[...] -= exact.local  # leaves the effect of the point of height 50
 atoll.barrier_all()
 error = max(abs(u[n // 3, n // 2] - 50), abs(u[0, 0]), abs(u[-1, n // 4]))
 if atoll.my_pe() == 0:

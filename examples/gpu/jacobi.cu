@@ -2,7 +2,8 @@
 // fixed. There are two ways to exchange the rows at the seams.
 //
 // Persistent: all steps are one kernel. A seam's row goes to the neighbouring PE by a mailbox, whose words
-// carry their own flags. Blocks of one GPU wait for their neighbours only, by flags, and never all together.
+// carry their own flags. Blocks of one GPU synchronize with their neighbours by flags; there is no barrier of
+// the grid.
 //
 // Stepwise: a kernel per step, in a CUDA graph: put_signal into the neighbour's row, signal_consume before
 // the next.

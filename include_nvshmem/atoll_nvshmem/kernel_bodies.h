@@ -336,8 +336,8 @@ ATOLL_APART Size test_some_vector(const T* words, Size n, Size* indices, const i
 }
 
 // ---- collectives: calls, not inlined, so that programs compile fast
-/// The team of a call, after all threads of the scope have come. Some of them may just have made a call with
-/// a smaller scope, which Atoll's own functions do not wait for.
+/// Synchronizes the threads of the scope, and returns the team of a call. Some threads may just have made a
+/// call with a smaller scope, for which Atoll's own functions do not wait.
 template <class Scope> ATOLL_ANYWHERE const Team& team_for(nvshmem_team_t number, Scope scope) {
     const Team& team = team_of(number);
     scope.sync();

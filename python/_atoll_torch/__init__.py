@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 BACKEND = "atoll"
-# The driver's own file, that of WSL, and that of Jetson. Asking CUDA would load its driver into every program.
+# Device files of NVIDIA's driver, of WSL and of Jetson. A query by CUDA would load its driver into every program.
 GPU_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvmap")
 SYMMETRIC_BACKEND = "ATOLL"
 

@@ -235,7 +235,7 @@ def _misfit(view: _atoll.DeviceArray, shape: Any, ask: str) -> _atoll.ShapeMisma
 def on_host(dtype: np.dtype[Any], value: Any) -> np.ndarray[Any, Any]:
     """Return `value` as an array of that dtype, which may represent a type that NumPy does not have."""
     special = special_name(dtype)
-    if special is not None and is_tensor(value):  # NumPy does not take its narrow tensors
+    if special is not None and is_tensor(value):  # NumPy cannot convert PyTorch's narrow tensors
         value = value.detach().float().numpy()
     if special is not None and str(getattr(value, "dtype", None)) == special:  # ml_dtypes'
         value = value.view(dtype)

@@ -66,7 +66,7 @@ class GpuMemory {
     virtual void map_view(int slot, std::size_t offset, std::size_t bytes, const common::Fd& memory) = 0;
     /// Unmaps a view from all slots, as far as it was mapped.
     virtual void unmap_view(std::size_t offset) noexcept = 0;
-    /// Maps memory that another process extended its own slot by, at `offset` of a slot. It stays there.
+    /// Maps memory by which another process extended its slot, at `offset` of a slot. It stays mapped.
     virtual void map_chunk(int slot, std::size_t offset, std::size_t bytes, const common::Fd& chunk) = 0;
 };
 

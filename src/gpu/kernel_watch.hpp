@@ -31,7 +31,7 @@ class KernelWatch {
     /// The words, in whole pages that the GPU can access.
     device::Watch& words() { return *words_; }
     static constexpr std::size_t bytes = 4096;
-    /// Throws Error(kernel) if a kernel has left a report. The program then knows the error, and handles it.
+    /// Throws Error(kernel) if a kernel has left a report. The watch then does not end the job for it.
     void check();
     /// Implements Job::note_kernel. Any thread may call it.
     void started(std::string_view name, unsigned blocks, unsigned threads);

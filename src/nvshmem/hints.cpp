@@ -20,7 +20,7 @@ struct Region {
 };
 std::mutex guard;  // protects the two below
 Region active_region;
-nvshmemx_region_handle_t regions = 0;  // numbers given out
+nvshmemx_region_handle_t regions = 0;  // the number of handles returned so far
 
 /// Reports a wrong argument of a call that returns a status.
 int refuse(const char* name, const std::string& sentence) {

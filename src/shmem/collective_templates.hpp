@@ -6,7 +6,7 @@
 namespace atl::shmem {
 
 // ---- collectives of teams
-/// The elements of all of a team's blocks; saturates.
+/// Returns the number of elements of all PEs' blocks; saturates.
 inline std::size_t times(std::size_t n, const Team& team) {
     std::size_t product = 0;
     return __builtin_mul_overflow(n, static_cast<std::size_t>(team.n_pes()), &product) ? SIZE_MAX : product;

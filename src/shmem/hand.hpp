@@ -19,7 +19,7 @@ void finalize();
 void start_pes(int n_pes);
 int my_pe();
 int n_pes();
-inline int _num_pes() { return n_pes(); }  // NOLINT(readability-identifier-naming): of OpenSHMEM 1.0
+inline int _num_pes() { return n_pes(); }  // NOLINT(readability-identifier-naming): a name of OpenSHMEM 1.0
 inline int num_pes() { return n_pes(); }
 int pe_accessible(int pe);
 int addr_accessible(const void* address, int pe);

@@ -64,7 +64,7 @@ def test_a_future_that_runs_out_of_time_tells_why(shared: atoll.Pool) -> None:
                 break
         assert "One task runs on one PE, and a collective call needs all of its team" in str(told.value)
         with pytest.raises(TimeoutError, match=r"^$"):
-            future.result(timeout=0.01)  # a program that only looks gets no report
+            future.result(timeout=0.01)  # a short time-out is a poll, which gets no report
     finally:
         shared.interrupt()
     assert isinstance(future.exception(timeout=60), KeyboardInterrupt)

@@ -1,4 +1,4 @@
-"""atoll.Pool.run on PEs some of which return while the others wait for them, or work on."""
+"""atoll.Pool.run if some PEs return while the others wait for them, or continue to work."""
 
 from __future__ import annotations
 

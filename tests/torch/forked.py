@@ -22,7 +22,7 @@ _alive: list[dist.Store] = []
 
 
 def fork_ranks() -> int:
-    """Return in two processes, 0 in the first and 1 in its child, with the variables of torchrun."""
+    """Fork: return rank 0 in this process and rank 1 in its child, with the variables of torchrun set."""
     torch.set_num_threads(1)  # PyTorch's threads do not live on in a forked child
     store = dist.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
     rank = int(os.fork() == 0)

@@ -232,7 +232,7 @@ TYPED_TEST_P(TransportConformance, DataArriveBeforeTheirFlag) {
         } else {
             this->template atomic<std::uint64_t>(0, 1, flag, AtomicOp::add, 1);
         }
-        // No quiet: the wait alone must deliver it.
+        // No quiet: the update must arrive while the PE waits.
         this->wait(0, [&] { return this->template found<std::uint64_t>(0, acknowledged) >= round; });
     }
     reader.join();

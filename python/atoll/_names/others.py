@@ -180,9 +180,9 @@ def team_cure(name: str, members: Sequence[str], takes_team: Callable[[str], boo
 
 
 def method_cure(obj: object, name: str) -> str:
-    """Return how an error about an attribute of one of our objects goes on, else nothing.
+    """Return text to append to an error about a missing attribute of one of our objects; else nothing.
 
-    It is asked for when an error is shown. A __getattr__ of these classes would slow every access.
+    It is made when an error is shown, since a __getattr__ of these classes would slow every access.
     """
     kind = type(obj).__name__
     if not type(obj).__module__.startswith("atoll") or name.startswith("_"):
@@ -200,7 +200,7 @@ def method_cure(obj: object, name: str) -> str:
 def explain(error: BaseException) -> None:
     """Put Atoll's name for a method of another library into an error that is about to be shown.
 
-    Errors of classes that have a __getattr__ have it already.
+    Classes with a __getattr__ add the name themselves.
     """
     if not isinstance(error, AttributeError) or len(error.args) != 1:
         return

@@ -23,9 +23,9 @@ from .variables import Value
 ANSWER_SECONDS = 5.0  # a PE that was interrupted must have answered
 
 
-EXPLAINED_SECONDS = 1.0  # a shorter wait for a future may only look
+EXPLAINED_SECONDS = 1.0  # a shorter time-out for a future may be a poll, which gets no report
 CHECK_SECONDS = (
-    1.0  # from a PE's return on, until the others' waits are checked; each next time takes twice as long
+    1.0  # from the first return of a PE to the first check of the others' waits; the interval then doubles
 )
 MOST_CHECK_SECONDS = 10.0
 AGAIN_SECONDS = 10.0  # the least time between two reports of one future

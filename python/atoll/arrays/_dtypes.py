@@ -29,7 +29,7 @@ def dtype_from(given: Any) -> np.dtype[Any]:
 
 
 def agreed_dtype(every: Sequence[tuple[np.dtype[Any], int]]) -> np.dtype[Any]:
-    """Return a dtype for the dtypes and sizes of all PEs' parts; parts without elements count only if all are."""
+    """Return the common dtype of all PEs' parts. Empty parts count only if all parts are empty."""
     filled = [dtype for dtype, size in every if size] or [dtype for dtype, _ in every]
     found: np.dtype[Any] = np.result_type(*filled)
     return found

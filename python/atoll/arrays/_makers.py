@@ -168,7 +168,7 @@ def arange(
     )
     places = made.global_indices(0)
     _require_fit(every, made.dtype)
-    if are_integers and made.dtype.kind == "u":  # products modulo 2**64 are right
+    if are_integers and made.dtype.kind == "u":  # unsigned arithmetic modulo 2**64 gives the right values
         numbers: Any = np.uint64(every.step % 2**64) * places.astype(np.uint64) + np.uint64(
             every.start % 2**64
         )

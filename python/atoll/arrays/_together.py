@@ -96,7 +96,7 @@ def first_difference(value: T) -> tuple[int, T, T] | None:
 
 
 def raise_together(problem: Exception | None, cause: Exception | None = None) -> None:
-    """Raise the first PE's problem on every PE, on this one with its cause. Collective."""
+    """Raise on every PE the error of the first PE that has one. `cause` is this PE's cause. Collective."""
     for found in gathered(problem):
         if found is not None:
             raise found from cause

@@ -25,7 +25,7 @@ def _copy_from(team, operation, dst, src, pe, scope) -> None:
 
 
 BULK_UNIT, LEAST_BULK = 16, 1024
-"""Bytes: the divisor of addresses and sizes, and the size below which stores by threads are as fast."""
+"""Bulk copies: the alignment of addresses and sizes, and the smallest size that is faster by them than by stores."""
 
 
 @cute.jit

@@ -150,7 +150,7 @@ def allreduce_2d_sum(dest, src, rows, my_pe, sync):
 
 @for_kernels
 def allreduce_sum(dest, src, elems, my_pe, sync):
-    """The same as allreduce_1d_sum; of arrays of two axes the first rows."""
+    """The same as allreduce_1d_sum. If arrays have two axes, it reduces the first rows."""
     dev.reduce(world(), dest[my_pe], src[my_pe][:elems], SUM, GRID)
 
 

@@ -85,7 +85,7 @@ class Collectives(Base):
         self._reduce("reduce", sendbuf, recvbuf, op, root, stream)
 
     def _team_for(self, name: str, sendbuf: Any, recvbuf: Any) -> Any:
-        """Return the team if Atoll's calls take both arrays as they are, and need no group; else nothing."""
+        """Return the team if Atoll's collectives accept both arrays without conversion or a group; else None."""
         if (
             type(sendbuf) is not np.ndarray
             or type(recvbuf) is not np.ndarray

@@ -109,7 +109,7 @@ class DeviceLine:
 
 
 class Shown:
-    """Elements of a GPU that have an address only."""
+    """An array on a GPU that is known by its address only."""
 
     def __init__(self, address: int, count: int, dtype: np.dtype[Any], owner: Any) -> None:
         self.shape, self.dtype, self.owner = (count,), dtype, owner

@@ -38,7 +38,7 @@ def handle_of(stream: Any) -> int:
 
 @functools.cache
 def _driver() -> Any:
-    """Return CUDA's driver, or nothing without one: then streams are of a simulated GPU, which completes each call."""
+    """Return CUDA's driver, or None without one. The simulated GPU then completes each call at once."""
     try:
         return ctypes.CDLL("libcuda.so.1")
     except OSError:

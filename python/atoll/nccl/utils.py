@@ -128,7 +128,7 @@ def _version(text: str) -> Any:
 
 @dataclass(frozen=True)
 class LibraryInfo:
-    """The library below: its version, and where it is."""
+    """The library that implements the calls: its version and path."""
 
     version: Any
     cuda_variant: Any

@@ -1,6 +1,6 @@
-"""Loaded modules with kernels. Those of NVSHMEM's functions in Atoll's bitcode or nvshmem.h get the job's teams here.
+"""Loaded modules with kernels. If they use Atoll's bitcode or nvshmem.h, they get the job's teams here.
 
-The others need nothing: kernels of nvshmem.core.device read a table of teams, and those of Atoll take teams as arguments.
+Other modules need nothing: kernels of nvshmem.core.device read a table of teams, and those of Atoll take teams as arguments.
 """
 
 from __future__ import annotations

@@ -370,7 +370,7 @@ def from_triplets(
     dtype = agreed_dtype(gathered((data.dtype, len(data))))
     columns_of = [row[order].astype(np.int64), column[order].astype(np.int64), converted(data[order], dtype)]
     bounds = _axis.block(shape[0], _current.n_pes()).bounds or ()
-    with _current.over(_current.team()):  # on hosts, also within a call on GPUs
+    with _current.over(_current.team()):  # the arrays are on hosts, also if the call is on GPUs
         got = [each.local for each in dealt(columns_of, np.searchsorted(columns_of[0], bounds[1:-1]))]
     me = _current.my_pe()
     parts = compressed(got[0] - bounds[me], got[1], got[2], bounds[me + 1] - bounds[me])

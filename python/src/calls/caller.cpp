@@ -141,7 +141,7 @@ CallerLine caller_line(std::string_view skipped) {
     for (PyFrameObject* frame = PyEval_GetFrame(); frame != nullptr && !found;) {
         const std::string module = module_of(frame);
         if (is_of_package(module, skipped)) {
-            // no line of the program
+            // Not a line of the program.
         } else if (!is_ours(module)) {
             CallerLine line = line_of(frame);
             line.operation = operation;

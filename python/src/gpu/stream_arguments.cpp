@@ -10,7 +10,7 @@
 namespace atl::python {
 namespace {
 
-/// The protocol by which a type of streams shows its handle.
+/// The protocol by which a stream type exposes its CUDA handle.
 enum class Kind : unsigned char { torch, cupy, protocol, numba, torch_of_any_device, unknown };
 
 bool has(PyTypeObject* type, const char* name) {

@@ -132,7 +132,7 @@ void offer_python_stacks() {
     Py_DECREF(made);
     dump_threads =
         reinterpret_cast<decltype(dump_threads)>(::dlsym(RTLD_DEFAULT, "_Py_DumpTracebackThreads"));
-    // Ours marks the end of the answer, so it comes after Python's output.
+    // Our handler marks the end of the answer, so it runs after Python's.
     common::answer_after_current_handler(dump_threads != nullptr ? &write_python_stacks : nullptr);
     common::install_crash_stack();  // faulthandler has replaced it by a small one
     area->python.store(fd + 1, std::memory_order_release);
@@ -177,7 +177,8 @@ PyObject* finalize_body(const Arguments<0>&) {
     if (g.inits == 0) {
         use(nullptr);
         forget_pool_tables();
-        // Calls of other threads have released the GIL, or wait. They use the job until they return.
+        // Other threads may still be in calls: without the GIL, or in a wait. They use the job until they
+        // return.
         core::JobWaits& waits = atl::current_job().state().waits();
         if (ReleaseGil::any() || waits.are_left()) waits.keep();
     }

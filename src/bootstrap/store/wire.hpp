@@ -53,7 +53,7 @@ struct Hello {
     std::string release;   ///< release of its library
     std::string host;      ///< that it runs on
     std::string number;    ///< for the server's proof
-    std::string settings;  ///< those that must be alike for all PEs
+    std::string settings;  ///< settings that must be equal on all PEs
 };
 
 /// Encodes a hello with the proof for the server's `number`.

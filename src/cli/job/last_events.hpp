@@ -12,7 +12,7 @@ namespace atl::cli {
 /// A PE's last events, and its activity now.
 struct PeHistory {
     int pe = 0;
-    std::string activity;  ///< "in its own code"; empty if it waits or has ended
+    std::string activity;  ///< such as "in its own code"; empty if the PE waits or has ended
     std::vector<common::EventCopy> events;
 };
 

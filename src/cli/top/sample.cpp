@@ -99,7 +99,7 @@ std::optional<double> cpu_percent(const PeSample& before, const PeSample& now, d
     return std::max(0.0, 100 * (now.doing.cpu_s - before.doing.cpu_s) / seconds);
 }
 
-/// Adds to the sum of one row's figures, of which `n` rows have one.
+/// Adds the figure of one row to a sum; rows without a figure do not count.
 void add(std::optional<double>& sum, const std::optional<double>& one) {
     if (one) sum = sum.value_or(0) + *one;
 }

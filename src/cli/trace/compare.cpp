@@ -18,7 +18,7 @@ using Lines = std::vector<std::vector<std::string>>;
 
 constexpr std::size_t most_compared = 12;  ///< lines of each part
 
-/// "0.39", or nothing if there is no first value.
+/// Returns the ratio as text, such as "0.39"; empty if `first` is not positive.
 std::string ratio_text(double first, double second) {
     if (first <= 0) return {};
     char text[32];

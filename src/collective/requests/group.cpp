@@ -381,7 +381,7 @@ void Group::check_member(int member, Done& done) {
     }
     if (stage == Stage::left) end = "has left the communicator";
     if (end.empty() && members_.is_far(member) && waiter_for(member)) members_.far()->greet(member);
-    // Its last data may have arrived meanwhile.
+    // The member's last data may have arrived before its end.
     if (end.empty() || move(done)) return;
     if (const Request* request = waiter_for(member)) {
         const std::string text = members_.name(member) + " " + end + members_.membership().group + ", so " +

@@ -26,7 +26,7 @@ class InPlace {
 
   private:
     Members& members_;
-    bool is_published_ = false;  ///< the other members can find this process's heap
+    bool is_published_ = false;  ///< true once the other members can find this process's heap
     std::vector<std::shared_ptr<memory::HeapView>> heaps_;
 };
 

@@ -15,8 +15,8 @@ class Mismatch {
   public:
     explicit Mismatch(Members& members) : members_(members) {}
 
-    /// The error's text once both places are known, or one is late; empty until then. The first call
-    /// publishes the place of `request`, this member's call, if that is known.
+    /// Returns the error's text once the call sites of both members are known, or one is late; empty until
+    /// then. The first call publishes the site of `request`, this member's call, if that is known.
     std::string text(const Rounds::Difference& difference, const Request& request,
                      const std::vector<Rounds::Form>& forms);
     /// True if `text` waits for the place of this member's call, of which `set_site` tells it.

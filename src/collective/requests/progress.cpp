@@ -52,7 +52,7 @@ std::uint64_t Rounds::far_progress(const Request& request, int host) {
     const far::Hosts& hosts = members_.far()->hosts();
     std::uint64_t least = ~std::uint64_t{0};
     if (host == hosts.mine()) return least;
-    // All members compare the first header.
+    // All members compare the first header, so until it is sent every host counts.
     if (request.published == 0 || passes_to_hosts(request, members_.rank())) least = progress_of(host);
     if (request.chain && request.chain->leads() && host == hosts.mine() + 1) {
         const int next = hosts.members(host)[std::size_t(request.chain->lane())];

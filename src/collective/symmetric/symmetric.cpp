@@ -60,7 +60,7 @@ Offer::Offer(const void* address, int members) {
     words_ = heap->allocate(rows * std::size_t(members) * sizeof(std::uint32_t), 0);
     std::memset(heap->at(words_.offset), 0, words_.bytes);
     words_hold_ = BlockHold(heap->view(), words_.offset);
-    heap->free(words_.offset);  // once it is not held
+    heap->free(words_.offset);  // takes effect once words_hold_ ends
 }
 
 Offer::~Offer() {

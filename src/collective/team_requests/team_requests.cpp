@@ -24,7 +24,7 @@ using requests::Status;
 
 namespace {
 
-constexpr double slice_s = 0.05;  ///< between looks for Ctrl-C
+constexpr double slice_s = 0.05;  ///< interval of the checks for Ctrl-C
 
 Span span_of(const void* data, std::size_t bytes) {
     return {static_cast<char*>(const_cast<void*>(data)), bytes};
@@ -39,7 +39,7 @@ std::vector<Span> pieces_of(const void* data, std::size_t bytes, int n) {
     return pieces;
 }
 
-/// Bytes that this member passes, or gets if it passes none.
+/// Bytes that this member contributes; if it contributes none, bytes that it receives.
 std::size_t bytes_of(const Call& call) {
     std::size_t bytes = 0;
     for (const Span& span : call.in.empty() ? call.out : call.in) bytes += span.bytes;

@@ -22,7 +22,7 @@ struct CallFrames {
 
     static CallFrames here() noexcept;
 };
-/// `call_site` of C and C++ for frames that were taken earlier.
+/// Returns the call site in C or C++ for frames that were recorded earlier.
 std::string call_site_of(const CallFrames& frames);
 
 /// The place of a call of the library that goes on after it has returned.

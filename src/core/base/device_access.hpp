@@ -13,7 +13,7 @@ namespace atl::core {
 
 class JobBase;
 
-/// Owns the services of streams, which own this PE's DeviceMemory.
+/// The job's access to its GPU. It owns the services of streams, which own this PE's DeviceMemory.
 class DeviceAccess {
   public:
     DeviceAccess(JobBase& job, const UpperLayers& upper);

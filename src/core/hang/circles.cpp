@@ -66,8 +66,8 @@ std::optional<Cause> half_collective(const WaitGraph& graph, const std::vector<i
     const int first = in_collective(path[0]) ? path[0] : path[1];
     const int other = first == path[0] ? path[1] : path[0];
     if (auto cause = left_out_message(graph, first, other)) return cause;
-    // A PE waits for the lock's holder or for the PE before it in the queue. One in a collective call queues
-    // no more.
+    // A PE waits for the lock's holder or for the PE before it in the queue. A PE in a collective call has
+    // left the queue.
     return Cause{pe_text({first}) + " waits in " + graph.call_at(first) + details_of(graph, first) + " for " +
                      pe_text({other}) + ", which waits for it in " + graph.call_at(other) +
                      details_of(graph, other) +

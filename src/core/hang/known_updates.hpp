@@ -80,7 +80,7 @@ class Known {
 
 /// An update of a word on the waiting PE.
 struct Update {
-    int pe;  ///< that made it
+    int pe;  ///< the PE that made it
     common::UpdateSeen seen;
 };
 

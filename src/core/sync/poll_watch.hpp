@@ -29,7 +29,7 @@ void forget_polls(const JobState& job, bool is_forked) noexcept;
 ATOLL_API void note_poll(JobState& job, const char* operation, const void* word, std::size_t bytes,
                          int world_pe, std::uint64_t found) noexcept;
 
-/// The same of an attempt to take a lock, as `why` tells: who holds it.
+/// Like note_poll, for an attempt to acquire a lock; `why` names its holder.
 void note_attempt(JobState& job, const detail::WaitReason& why) noexcept;
 
 /// A test of `context` has found that this PE's `word` is not as awaited. Words of a GPU are not read here.

@@ -308,7 +308,7 @@ void Ucx::fence_rma(ContextId context, int pe) {
     engine_->note_fence();
     if (!engine_->rma()->is_open()) return;
     Lock lock(engine_->mutex());
-    Touched to;  // a copy, since others may send meanwhile
+    Touched to;  // a copy, since other threads may send meanwhile
     if (pe >= 0)
         to.push_back(pe);
     else

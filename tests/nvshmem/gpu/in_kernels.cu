@@ -16,7 +16,7 @@ void run(const char* what, void (*kernel)(Parameters...), Parameters... values) 
 }
 
 #if defined(ATOLL_TEST_ALL_TYPES)
-// ---- scopes: how many threads of the block make a call
+// ---- scopes: the threads of the block that make a call
 struct One {
     static __device__ bool calls() { return threadIdx.x == 0; }
 };

@@ -19,7 +19,7 @@ MOVE = (LONG, LONG, WORD, INT)
 
 
 def declared(name: str, *kinds: Any, result: Any = INT, is_pure: bool = False) -> Any:
-    """Return the function of that name; addresses are of type LONG. A function without a result has an int32, too."""
+    """Return the function of that name. Addresses have type LONG, and a function without a result is declared int32."""
 
     def call(*arguments: Any, _semantic: Any = None) -> Any:
         given = [tl.cast(one, kind, _semantic=_semantic) for one, kind in zip(arguments, kinds, strict=True)]

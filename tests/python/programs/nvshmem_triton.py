@@ -122,7 +122,7 @@ CALLS = {one.fn.__name__: one for one in (one_p, one_add, one_signal, one_wait)}
 
 
 def compile_all(library: str, folder: str) -> None:
-    """Compile the kernels, and find in each the state, and no call of a function that is not in it."""
+    """Compile the kernels. Check that each contains the state, and calls no undefined function."""
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 

@@ -88,7 +88,7 @@ a.release()
 b.release()
 pool.free()
 
-# PE 0's first segment is larger: it overlaps the others' second, whichever side checks.
+# PE 0's first segment is larger, so it overlaps the others' second. Both sides must find that.
 pool = atoll.torch.Pool(32 * MIB)
 pool.__enter__()
 first = Words((4 if me == 0 else 2) * MIB)

@@ -42,7 +42,7 @@ static void typed_beside_untyped(int me, int n) {
     for (int i = 0; i < block * n; ++i) CHECK(to[i] == 100 * (i / block) + i % block);
 }
 
-/* The deprecated names of one size of element, over all PEs and over every second one. */
+/* Calls the deprecated collectives for one element size, over all PEs and over every second PE. */
 static void active_sets(int me, int n) {
     shmem_barrier_all();
     if (me % 2 == 0)

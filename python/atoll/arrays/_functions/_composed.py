@@ -113,7 +113,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> DistArray:
         if start < stop:  # element i is made of those from i - m + 1 to i
             low, high = start + first - m + 1, stop + first
             own = np.asarray(its.get(slice(max(low, 0), min(high, n))))
-            # All products of what the PE has, of which it keeps its own: zeros beside them would make NaN of a NaN in `other`.
+            # The full convolution, of which the PE keeps its part. Padding by zeros would spread a NaN of `other`.
             begin = start + first - max(low, 0)
             made.local[...] = np.convolve(own, other)[begin : begin + stop - start]
     return made

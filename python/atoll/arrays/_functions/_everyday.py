@@ -51,7 +51,7 @@ def vander(x: DistArray, N: int | None = None, increasing: bool = False) -> Dist
 def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None) -> Array:
     """Return the coefficients of a polynomial of least squares, highest power first, on every PE. Collective.
 
-    It is `linalg.lstsq` of the powers of x, so there are more points than coefficients.
+    It calls `linalg.lstsq` with the powers of x, so it needs more points than coefficients.
 
     Parameters
     ----------

@@ -30,6 +30,6 @@ def is_much() -> bool:
 
 
 def free() -> None:
-    """Free the blocks that all PEs have dropped. Collective over all PEs: an allocation looks for them."""
+    """Free the blocks that all PEs have dropped. Collective over all PEs: it makes an allocation, which frees them."""
     atoll.empty(1, np.uint8)
     note_allocation()

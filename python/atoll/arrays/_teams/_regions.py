@@ -133,9 +133,9 @@ def take(
     nbytes = -(-max(math.prod(shape) * dtype.itemsize, 1) // ALIGNMENT) * ALIGNMENT
     for span in regions.spans:
         if not span.is_used and span.team is not team:
-            with contextlib.suppress(atoll.UseAfterFree):  # its end has completed all
+            with contextlib.suppress(atoll.UseAfterFree):  # destroying the team has completed its puts
                 atoll.pe_quiet(range(span.team.n_pes()), team=span.team)
-    team.barrier()  # now all is complete that members put into blocks that they have dropped
+    team.barrier()  # completes all puts of members into blocks that they have dropped
     members = [team.world_pe(pe) for pe in range(team.n_pes())]
     mine = [(span.key, span.is_used) for span in regions.spans]
     there = set(members)

@@ -33,7 +33,7 @@ class Compiler:
 
 
 class MlirCompiler(Compiler):
-    """numba-cuda-mlir. _mlir uses its inner modules, so exactly one version is supported."""
+    """numba-cuda-mlir. Our package _mlir uses its private modules, so exactly one version is supported."""
 
     name, module = "numba-cuda-mlir", "numba_cuda_mlir.cuda"
 

@@ -199,7 +199,7 @@ template <class T> void add_from(const Scattered& s, const char* in, bool one) {
     if (!aligned(s, sizeof(T))) atl::detail::throw_misaligned(s.data, sizeof(T));
     use_atomics_on(block_of(s.array));
     core::throw_if_over(s.ctx.job(),
-                        "add_at");  // a program that only adds reaches no wait, which would check it
+                        "add_at");  // checked here: a program that only adds never waits
     const atl::detail::Measured measured = measure_scattered(s, "add_at");
     ReleaseGil released(releases(s));
     const auto routed = [&](std::size_t i, T* p, int pe) { s.ctx.atomic_add(p, src[one ? 0 : i], pe); };

@@ -40,7 +40,7 @@ Steps steps_of(const JobTrace& trace, std::size_t count) {
     return {begin_ns, std::max<std::uint64_t>(trace.end_ns() - begin_ns, 1), count};
 }
 
-/// Time in a state, by step.
+/// The time that PEs spend in one state, for each step of the time line.
 class Shares {
   public:
     explicit Shares(const Steps& steps) : steps_(steps), ns_(steps.count) {}
