@@ -119,7 +119,7 @@ def qualified(theirs: dict[str, Names]) -> list[str]:
 
 
 def counts() -> tuple[int, int, int, int]:
-    """Return how many names work as there, work with a difference, are refused, and serve kernels only."""
+    """Return the numbers of names that work as in NCCL4Py, work with a difference, are refused, and serve kernels only."""
     theirs, _, table = read()
     names = qualified(theirs)
     kernels = sum(reason(table, "kernels", name) is not None for name in names)

@@ -22,7 +22,7 @@ typedef struct {
     int (*allgather)(const void* mine, size_t bytes, void* all, void* user);
     int (*barrier)(void* user); /* may be NULL */
     /* For shmem_global_exit and errors that end a job: ends PEs that do not respond, after all PEs have been
-     * told. Called by any thread until shmem_finalize. May be NULL. */
+     * notified. Called by any thread until shmem_finalize. May be NULL. */
     void (*abort)(int status, const char* sentence, void* user);
     void* user;
 } shmemx_callbacks_t;

@@ -29,7 +29,7 @@ struct JobOptions {
         /// Gathers `bytes` bytes from every PE into `all`, in PE order.
         std::function<void(const void* mine, std::size_t bytes, void* all)> allgather;
         std::function<void()> barrier;
-        /// For global_exit: ends PEs that do not respond, after all PEs have been told. May be empty.
+        /// For global_exit: ends PEs that do not respond, after all PEs have been notified. May be empty.
         std::function<void(int status, const std::string& sentence)> abort;
     };
     std::optional<Callbacks> callbacks;

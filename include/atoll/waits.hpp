@@ -143,7 +143,7 @@ class ATOLL_API WaitOps : public AtomicOps {
             check_range(word, bytes);
     }
 
-    /// For calls that look once. Makes progress, so that a loop of such calls does not stall the transport.
+    /// For calls that test once. Makes progress, so that a loop of such calls does not stall the transport.
     void begin_poll(const void* word, std::size_t bytes) const {
         check_local(word, bytes);
         if (window_.routed) [[unlikely]]

@@ -51,7 +51,7 @@ class _Replaced(type):
     def __init__(cls, name: str, original: Any) -> None:
         super().__init__(original.__name__, (), {})
         cls.name, cls.original = name, original
-        # PyTorch looks at the class of a backend that it has just made.
+        # PyTorch checks the class of a backend that it has just made.
         cls.made: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def __call__(cls, store: Any, rank: int, size: int, *rest: Any, **more: Any) -> Any:

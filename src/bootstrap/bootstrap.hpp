@@ -53,7 +53,7 @@ class Bootstrap {
 
     /// Collective over all PEs, called once. Returns the memory of this PE's host.
     virtual HostSegment host_segment() = 0;
-    /// True if this PE can look at all PEs of the job, and no launcher of ours does.
+    /// True if this PE can observe all PEs of the job, and no launcher of ours does.
     virtual bool sees_all() const { return false; }
     /// The activity of each PE, where `sees_all()`: those of `board` on one host. PEs of other hosts have
     /// `seconds` to report it.
@@ -82,7 +82,7 @@ class Bootstrap {
     std::function<void(int, const std::string&)> other_abort_;
 };
 
-/// "PE 1 ended the job with status 3".
+/// Returns a text such as "PE 1 ended the job with status 3".
 inline std::string end_text(int pe, int status) {
     return "PE " + std::to_string(pe) + " ended the job with status " + std::to_string(status);
 }

@@ -12,7 +12,7 @@
 
 namespace atl::bootstrap {
 
-/// "0.5 s".
+/// Returns a text such as "0.5 s".
 inline std::string seconds_text(double seconds) {
     char text[40];
     std::snprintf(text, sizeof text, "%g s", seconds);

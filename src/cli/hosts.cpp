@@ -254,10 +254,11 @@ class HostsJob {
     }
 
     void on_end(Agent& agent, int wait_status) {
-        report_end(agent);  // it may have told just before
+        report_end(agent);  // it may have reported just before
         agent.ended = true;
         agent.orders = common::Fd();
-        // An agent that has told its status may lose its connection while it sends events. That costs events.
+        // An agent that has reported its status may lose its connection while it sends events. That costs
+        // events.
         if (!agent.pes_ended)
             take_status(agent,
                         WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status));

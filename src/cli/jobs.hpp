@@ -25,7 +25,7 @@ class RunningJob {
 
     /// The job of a board's path, which has the process number of its maker. Throws UsageError.
     static RunningJob at(const std::string& path);
-    /// All jobs that this process may look at.
+    /// All jobs that this process may read.
     static std::vector<RunningJob> all();
     /// The job of a launcher's or a PE's process number. Throws UsageError.
     static RunningJob of(const std::string& number);

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using common::environment_value;
 
-/// The folders in which the backend looks, in its order: that of a wheel, then the caches.
+/// The folders that the backend searches, in its order: that of a wheel, then the caches.
 std::vector<fs::path> folders_of_modules() {
     std::vector<fs::path> folders;
     if (const std::string tree = installed_tree(); !tree.empty())

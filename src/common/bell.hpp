@@ -9,7 +9,7 @@
 
 namespace atl::common {
 
-/// Before a thread sleeps, it counts itself, then looks once more for the data that it waits for. So either
+/// Before a thread sleeps, it counts itself, then checks once more for the data that it waits for. So either
 /// it sees the store before `order_before_sleepers`, or the storing thread sees its count.
 struct alignas(64) Bell {
     std::atomic<std::uint32_t> word;

@@ -7,9 +7,9 @@
 
 namespace atl::common {
 
-/// "atoll: warning: …"
+/// Prints "atoll: warning: …".
 ATOLL_API void warn(const std::string& sentence);
-/// "atoll: …"
+/// Prints "atoll: …".
 ATOLL_API void say(const std::string& sentence);
 /// The text of an errno value.
 std::string errno_text(int error);

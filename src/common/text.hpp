@@ -10,11 +10,11 @@
 
 namespace atl::common {
 
-/// "512 MiB", "1.5 GiB", "17 bytes".
+/// Returns a text such as "512 MiB", "1.5 GiB", or "17 bytes".
 std::string bytes_text(std::uint64_t bytes);
-/// "0.25 s", "12.3 s".
+/// Returns a text such as "0.25 s" or "12.3 s".
 std::string elapsed_text(double seconds);
-/// "0x7f00…".
+/// Returns a text such as "0x7f00…".
 std::string address_text(const void* address);
 /// A float (4 bytes) or a double by its bits: "0.25".
 std::string floating_text(std::uint64_t bits, int bytes);

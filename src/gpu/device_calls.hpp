@@ -64,7 +64,7 @@ struct WaitCall {
     device::Values reported_values;  ///< type of the word in reports
 };
 
-/// Waits or tests for many words of this PE. A wait holds the stream until it is satisfied, a test looks
+/// Waits or tests for many words of this PE. A wait holds the stream until it is satisfied, a test polls
 /// once. Results go to `asked.out`.
 struct WaitManyCall {
     device::Team team;  ///< the wait ends if this team ends

@@ -65,7 +65,7 @@ void KernelWatch::note_exited() {
     if (others != 0) __atomic_store_n(&words_->exited, others == job_.n_pes - 1 ? 2u : 1u, __ATOMIC_RELEASE);
 }
 
-/// Shows on the board, for the table of PEs, the wait of a kernel that answered since the last look.
+/// Shows on the board, for the table of PEs, the wait of a kernel that answered since the last check.
 /// Otherwise shows that this PE waits for its stream, if that takes longer than one interval.
 void KernelWatch::show_waiting() {
     const bool finishing = finishing_.load(std::memory_order_relaxed) > 0;
@@ -168,8 +168,8 @@ void KernelWatch::started(std::string_view name, unsigned blocks, unsigned threa
     start.threads = threads;
 }
 
-/// "The kernel ring, 4 blocks of 256 threads,". The name is the kernel's own, or those of recently launched
-/// kernels with the same grid.
+/// Returns a text such as "The kernel ring, 4 blocks of 256 threads,". The name is the kernel's own, or those
+/// of recently launched kernels with the same grid.
 std::string KernelWatch::kernel_text() const {
     const device::Report& report = words_->report;
     if (report.blocks == 0) return "The kernel";
@@ -192,7 +192,7 @@ std::string KernelWatch::kernel_text() const {
            (report.threads == 1 ? " thread," : " threads,");
 }
 
-/// "PE 1, PE 3 left the job without finalize".
+/// Returns a text such as "PE 1, PE 3 left the job without finalize".
 std::string KernelWatch::exited_text() const {
     std::string who;
     for (int pe = 0; pe < job_.n_pes; ++pe)

@@ -95,7 +95,7 @@ std::string in_words_of(const Call& call, std::string text) {
     return text;
 }
 
-/// "PE 1, " for messages; empty before the job is joined.
+/// Returns a text such as "PE 1, " for messages; empty before the job is joined.
 std::string who() { return front.job ? "PE " + std::to_string(front.job->my_pe()) + ", " : ""; }
 
 }  // namespace
@@ -163,7 +163,7 @@ const Context& made_context(Call call) {
 
 int status_of(const Call& call, const Error& error, bool is_mistake, int number) {
     remember_error(call, sentence_of(call, error).c_str());
-    // After a mismatch the members of the team are out of step, and few programs look at a status.
+    // After a mismatch the members of the team are out of step, and few programs check a status.
     const bool is_end = error.code() == ErrorCode::pe_died || error.code() == ErrorCode::timeout ||
                         error.code() == ErrorCode::collective_mismatch;
     if (is_end || (is_mistake && is_checked())) fail(call, error);

@@ -167,7 +167,7 @@ void DeviceMailbox::State::wait(const char* operation, int pe, double timeout_s,
     why.team = team.state().number();
     why.peer = team.state().world_pe(pe);
     detail::SlowWait slow(*job_state, why, timeout_s);
-    slow.check();  // 0 looks once
+    slow.check();  // 0 polls once
     std::chrono::microseconds pause = first_pause;
     while (!done()) {
         if (!slow.must_sleep()) continue;  // it yielded instead

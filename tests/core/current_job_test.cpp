@@ -91,7 +91,7 @@ TEST(CurrentJob, ThreadsMayInitAndFinalizeAtOnce) {
 }
 
 TEST(CurrentJob, AThreadThatWaitsHearsThatTheJobWasFinalized) {
-    static std::uint64_t* word;  // symmetric; the thread looks at it after this function's job has ended
+    static std::uint64_t* word;  // symmetric; the thread reads it after this function's job has ended
     word = static_cast<std::uint64_t*>(atl::init().calloc(1, sizeof *word));
     std::atomic<bool> heard{false};
     std::thread waiting([&] {

@@ -144,7 +144,7 @@ def main() -> None:
         stream.flush()
 
     gc.collect()
-    gc.freeze()  # so that the collections after each program do not look at the objects of these modules
+    gc.freeze()  # so that the collections after each program do not visit the objects of these modules
     say(pe=PE)
     for line in stream:
         request = json.loads(line)

@@ -311,7 +311,7 @@ def test_ctrl_c_of_a_job_prints_one_sentence(tmp_path: Path, wait: str, to: str)
     err = "".join(line for line in err.splitlines(keepends=True) if not line.startswith(cycle))
     said = [line for line in err.splitlines() if line.startswith("atoll run: ")]
     assert len(said) == 1 and said[0].startswith("atoll run: the job was interrupted by SIGINT "), err
-    # A PE that heard of another's end before its own interrupt may report its place.
+    # A PE that was notified of another's end before its own interrupt may report its place.
     assert all("PeDied" in line for line in err.splitlines() if line not in said), err
     assert len(err.splitlines()) <= 2 and process.returncode == 128 + signal.SIGINT and out == ""
 

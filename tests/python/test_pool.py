@@ -368,7 +368,7 @@ def test_a_pe_without_a_core_has_longer_to_answer(monkeypatch: pytest.MonkeyPatc
     pe = pool_task.Pe(1, 7, socket.socket())
     task = pool_task.Task(None, True)
     task.interrupted([pe])
-    assert task.unresponsive([pe]) == [] and task.kill_at < float("inf")  # it looks again
+    assert task.unresponsive([pe]) == [] and task.kill_at < float("inf")  # it polls again
     able = pool_task.ANSWER_SECONDS
     assert task.unresponsive([pe]) == [1] and task.kill_at == float("inf")
     pe.sock.close()

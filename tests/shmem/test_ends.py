@@ -1,4 +1,4 @@
-"""How programs end, and what they are told: by global_exit, without finalize, by a crash, by wrong calls."""
+"""Ends of programs, and the errors that they get: by global_exit, without finalize, by a crash, by wrong calls."""
 
 import re
 import subprocess

@@ -96,7 +96,7 @@ def symmetric_groups_and_allocations(ranks: Ranks) -> None:
 @case
 def symmetric_tensors_are_freed_in_any_order(ranks: Ranks) -> None:
     gc.collect()
-    gc.freeze()  # so that the collections below do not look at all objects of PyTorch
+    gc.freeze()  # so that the collections below do not visit all objects of PyTorch
     for turn in range(6):
         tensors = [symm_mem.empty(50_000, device="cpu") for _ in range(4)]
         handles = [symm_mem.rendezvous(t, ranks.atoll) for t in tensors]

@@ -71,7 +71,7 @@ class ATOLL_API SlowWait {
     /// For the library's own flags: sleeps in a futex until the value is no longer `seen`.
     void pause_on(Flag& flag, std::uint32_t seen);
     /// For words that record their sleepers by other means. Returns false after a mere yield. When it returns
-    /// true, the caller marks itself as asleep, looks once more, and calls `sleep_on`. That returns when
+    /// true, the caller marks itself as asleep, checks once more, and calls `sleep_on`. That returns when
     /// woken or when the word is not `seen`; it may also return early.
     bool must_sleep();
     void sleep_on(std::atomic<std::uint32_t>& word, std::uint32_t seen);

@@ -79,7 +79,7 @@ __device__ inline void atomic_add(const Team& team, __nv_bfloat16* dst, __nv_bfl
 }
 
 /// These are declared for each half type, so that calls with other types choose the functions of
-/// atoll/device/atomics.hpp. Rules as there; 2-byte aligned.
+/// atoll/device/atomics.hpp. The same rules hold; 2-byte aligned.
 #define ATOLL_HALF_ATOMICS(HALF)                                                                         \
     __device__ inline HALF atomic_fetch(const Team& team, const HALF* src, int pe) {                     \
         unsigned short bits;                                                                             \

@@ -12,7 +12,7 @@ from ._teams import _current
 if TYPE_CHECKING:
     from ._array import DistArray
 
-exist = False  # set with the first such array; without one no call looks at its arguments
+exist = False  # set with the first such array; without one no call checks its arguments
 
 
 def note(has_copies: bool) -> None:

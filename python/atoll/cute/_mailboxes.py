@@ -116,7 +116,7 @@ def _refresh(to: Int64, pairs: Int32, slot_bytes: Int64, number: Int64, scope: C
 
 @cute.jit
 def own_part(source: Int64, nbytes: Int64, whole: Constexpr, scope: Constexpr):
-    """Load this thread's part of a message that has at most as many parts as there are threads.
+    """Load this thread's part of a message with at most one part per thread.
 
     Threads without a part load the last one, up to the end of their warp, so that warps do not diverge.
     """

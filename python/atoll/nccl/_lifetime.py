@@ -14,7 +14,7 @@ from .typing import NcclCommMemStat
 
 
 class Lifetime(Base):
-    """The calls that end, stop or look after a communicator."""
+    """The calls that end, abort or query a communicator."""
 
     def destroy(self) -> None:
         """End the communicator, and close its handles. Collective. Errors are not raised. A second call does nothing."""

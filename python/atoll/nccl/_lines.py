@@ -218,7 +218,7 @@ def _of_gpu(x: Any, name: str) -> DeviceLine:
             f"nccl.core: {name} has dtype {dtype}, for which NCCL has no data type; convert the array."
         )
     _kinds[dtype] = kind
-    if interface is None:  # CuPy's, whose interface is a new dictionary at each look
+    if interface is None:  # CuPy's, whose interface is a new dictionary at each access
         if not (x.flags.c_contiguous or x.flags.f_contiguous):
             raise _not_contiguous(name, x.shape)
         return DeviceLine(address, x.size, kind, x)

@@ -102,7 +102,7 @@ def send_parts(to, source, nbytes, pairs, flag, scope):
 
 @helper
 def own_part(source, nbytes, scope):
-    """Load this thread's part of a message that has at most as many parts as there are threads.
+    """Load this thread's part of a message with at most one part per thread.
 
     Threads without a part load the last one, up to the end of its warp, so that warps do not diverge.
     """

@@ -132,7 +132,7 @@ def _requested_level() -> THREAD:
 
 
 def _leave() -> None:
-    """Leave the job at exit. A PE that failed, or was told of another's failure, does not wait for others."""
+    """Leave the job at exit. A PE that failed, or was notified of another's failure, does not wait for others."""
     if _job._failure is not None:
         return
     try:

@@ -46,8 +46,8 @@ struct Box {
     int shape(npy_intp* dims) const noexcept;
 };
 
-/// Reads an index expression. False for what needs the general way: errors, boxes without elements, indices
-/// of other kinds. Also false for ranges of a cyclic axis that leave one of its blocks.
+/// Reads an index expression. Returns false if it needs the general path: errors, boxes without elements,
+/// indices of other kinds. Also false for ranges of a cyclic axis that leave one of its blocks.
 bool read_box(const std::vector<BoxAxis>& axes, PyObject* key, Box& box);
 
 /// Calls `f(pe, shares)` for each PE that has elements of the box; `shares` has a BoxShare for each axis.

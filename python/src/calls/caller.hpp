@@ -15,7 +15,8 @@ struct CallerLine {
     int number = 0;         ///< 0: no frame of this thread belongs to the program
 
     explicit operator bool() const { return number > 0; }
-    /// "ring.py:12" without folders, or the whole path. With the operation: "heat.py:12 (exchange_halo)".
+    /// Returns a text such as "ring.py:12" without folders, or the whole path. With the operation:
+    /// "heat.py:12 (exchange_halo)".
     std::string text(bool with_folders) const;
 };
 

@@ -18,7 +18,7 @@ class PyDeviceMailbox {
     /// `stream` None blocks the host.
     void post(const Spec& spec, PyObject* src, PyObject* pe, PyObject* stream, PyObject* timeout);
     /// Returns the number of elements that arrived. Returns None on a stream, and if none has arrived and
-    /// there is no `timeout`: such a call looks once.
+    /// there is no `timeout`: such a call polls once.
     nb::object receive(const Spec& spec, PyObject* dst, PyObject* pe, PyObject* stream, PyObject* count,
                        PyObject* timeout);
     /// Collective.

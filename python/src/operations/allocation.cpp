@@ -56,7 +56,7 @@ std::size_t checked_bytes(const Spec& spec, const Shape& shape, PyArray_Descr* d
     return bytes;
 }
 
-/// "int64 array of shape (8,)".
+/// Returns a text such as "int64 array of shape (8,)".
 std::string described(PyArray_Descr* descr, int nd, const npy_intp* dims) {
     const Ref shape(PyArray_IntTupleFromIntp(nd, dims));
     const Ref text(

@@ -69,7 +69,7 @@ common::Fd make_heap_fd();
 /// True if `fd` is an open descriptor of memory (or of a file).
 bool is_memory(int fd) noexcept;
 
-/// "PE 3 (process 4711)" as far as the board knows.
+/// Returns a text such as "PE 3 (process 4711)" as far as the board knows.
 std::string pe_text(const common::BoardView& board, int pe);
 /// Throws Error(pe_died) with the board's sentence if the job is over.
 void throw_if_aborted(const common::BoardView& board);

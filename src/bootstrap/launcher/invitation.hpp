@@ -25,7 +25,7 @@ struct Invitation {
 
     std::vector<std::string> address_list() const;
 
-    /// "VERSION PE N_PES PORT SECRET ADDRESSES LOG_EVENTS LOG_MOVES AGENT"
+    /// Returns a text such as "VERSION PE N_PES PORT SECRET ADDRESSES LOG_EVENTS LOG_MOVES AGENT"
     std::string text() const;
     /// Throws Error(bootstrap) for the text of another release, and for a malformed text.
     static Invitation parse(const std::string& text);

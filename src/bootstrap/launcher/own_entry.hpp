@@ -49,7 +49,7 @@ class OwnEntry {
     bool numbers_are_pes() const { return numbers_are_pes_; }
     void set_other_numbers() { numbers_are_pes_ = false; }
     int n_pes() const { return board_->view().n_pes(); }
-    /// True if a group made the board: no launcher looks at it, so its members do.
+    /// True if a group made the board: no launcher watches it, so its members do.
     bool is_of_group() const { return is_of_group_; }
     const common::BoardView& board() const { return board_->view(); }
 

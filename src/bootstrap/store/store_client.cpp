@@ -219,7 +219,8 @@ void StoreClient::throw_late(const std::string& awaited) {
     const std::string sentence = "PE " + std::to_string(hello_.pe) + " waited " + seconds_text(timeout_s_) +
                                  " (ATOLL_INIT_TIMEOUT) for " + awaited + "; " +
                                  (missing ? missing->body : "PE 0 does not answer") + ".";
-    // Tells the others, so that they need not time out themselves. The answer shows that PE 0 has told them.
+    // Tells the others, so that they need not time out themselves. The answer shows that PE 0 has notified
+    // them.
     ask(encode('A', std::string("1") + '\0' + sentence), 'E');
     throw_bootstrap(sentence);
 }

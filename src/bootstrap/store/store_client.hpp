@@ -59,7 +59,7 @@ class StoreClient {
     /// Throws the error for the end of the connection while this PE was waiting for `awaited`.
     [[noreturn]] void throw_disconnected(const std::string& awaited) const;
 
-    /// Sets the board on which waits look for the end of the job.
+    /// Sets the board on which waits check for the end of the job.
     void watch_board(const common::BoardView& board) { board_ = board; }
     int socket() const { return fd_.get(); }
     /// The connection of a guest (StoreServer::serve_guests), for a protocol of its own.

@@ -48,9 +48,11 @@ class StoreServer {
     /// Their hellos name the PE -1 - `number`. Called in the server's thread.
     using TakeGuest = std::function<void(int number, common::ProcessFd connection)>;
     void serve_guests(TakeGuest take);
-    /// Leaves as PE 0, which ends the server. The others are told as far as that is possible without waiting.
+    /// Leaves as PE 0, which ends the server. The others are notified as far as that is possible without
+    /// waiting.
     void leave(bool finalized);
-    /// Ends the job for all PEs. On return they have been told, as far as that is possible without waiting.
+    /// Ends the job for all PEs. On return they have been notified, as far as that is possible without
+    /// waiting.
     void end_job(int pe, int status, const std::string& sentence);
     /// The reason why the job is over. `sentence` is empty while it is not.
     struct Failure {

@@ -40,7 +40,7 @@ struct RunOptions {
     bool tmux = false;              ///< a pane of tmux for each PE
     double timeout_s = 0;           ///< 0 = none
     std::string heap_size;          ///< text of the option, already checked; empty = not given
-    Arguments environment;          ///< "K=V"
+    Arguments environment;          ///< entries such as "K=V"
     Arguments command;              ///< program and its arguments
     std::vector<HostShare> hosts;   ///< --hosts; empty = this host
     std::string agent;              ///< --agent; empty = ATOLL_AGENT, else ssh

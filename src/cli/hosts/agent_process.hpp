@@ -14,7 +14,7 @@
 
 namespace atl::cli {
 
-/// "host node1 (PE 0-3)"
+/// Returns a text such as "host node1 (PE 0-3)"
 inline std::string text_of(const HostShare& host, int first_pe) {
     std::vector<int> pes(static_cast<std::size_t>(host.n_pes));
     std::iota(pes.begin(), pes.end(), first_pe);

@@ -159,8 +159,8 @@ std::string calls_in_python_error(std::string_view error) {
     return std::string(error.substr(from, end + core::calls_differ.size() - from));
 }
 
-/// "PE 0 called split(…) at x.py:8, PE 3 called split(…) at x.py:8: the calls differ", of an error whose
-/// first call begins `first`. For calls without arguments in their records.
+/// Returns a text such as "PE 0 called split(…) at x.py:8, …: the calls differ",
+/// of an error whose first call begins `first`. For calls without arguments in their records.
 std::string named_calls(std::string_view first) {
     const std::size_t end = first.find("; ");
     return end == std::string_view::npos

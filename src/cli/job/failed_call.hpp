@@ -19,7 +19,8 @@ std::string differing_calls(const common::BoardView& board, int pe, std::string_
 /// the PE was outside calls, or no call differs.
 std::string differing_last_call(const common::BoardView& board, int pe);
 
-/// "; PE 1 handled ValueError at x.py:6": exceptions in whose handling PEs made calls that differ or wait.
+/// Returns a text such as "; PE 1 handled ValueError at x.py:6": exceptions in whose handling PEs made calls
+/// that differ or wait.
 std::string handled_text(const common::BoardView& board);
 
 /// Why the groups of PE `pe` failed; empty if they did not.
@@ -29,7 +30,7 @@ std::string failed_group(const common::BoardView& board, int pe);
 struct EndedPe {
     int pe = -1;
     bool has_finalized = false;
-    std::string call;  ///< "barrier", in which others need it
+    std::string call;  ///< such as "barrier", in which others need it
 };
 std::optional<EndedPe> ended_pe_of(std::string_view error);
 
@@ -37,7 +38,7 @@ std::optional<EndedPe> ended_pe_of(std::string_view error);
 std::string ended_text(const common::BoardView& board, const EndedPe& ended, const std::string& how, int pe,
                        const std::string& site);
 
-/// "its last collective call was reduce(bytes=8, …)", of PE `pe`; empty without one.
+/// Returns a text such as "its last collective call was reduce(bytes=8, …)", of PE `pe`; empty without one.
 std::string last_call_text(const common::BoardView& board, int pe);
 
 }  // namespace atl::cli

@@ -30,7 +30,8 @@ struct Ended {
     pid_t pid;
     int wait_status;
 };
-/// "PE 1 exited with status 1, 0.19 s after the start": a comma keeps two numbers apart.
+/// Returns a text such as "PE 1 exited with status 1, 0.19 s after the start": a comma keeps two numbers
+/// apart.
 std::string timed_text(const std::string& text, double seconds) {
     const std::size_t word = text.rfind(' ') + 1;
     const bool has_number = text.find_first_not_of("0123456789", word) == text.npos;

@@ -26,7 +26,7 @@ std::vector<common::EventCopy> since_init(const std::vector<common::EventCopy>& 
 
 /// A call with its arguments, if they are known: "reduce(bytes=24, dtype=float64, op=sum)".
 std::string call_of(const common::EventCopy& event);
-/// "call 17 of the world team", "non-blocking call 1 of the world team".
+/// Returns a text such as "call 17 of the world team", "non-blocking call 1 of the world team".
 std::string call_number_text(const common::EventCopy& event);
 
 /// The last events of the PEs that matter: `guilty` (-1: none), the PEs at fault by the hang report, and the

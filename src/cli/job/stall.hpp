@@ -22,7 +22,7 @@ class StallWatch {
     /// Call when the first PE has called init, or when the job was stopped for some time, which does not
     /// count.
     void restart(double now_s);
-    /// Call when another report has told that all PEs wait.
+    /// Call when another report has stated that all PEs wait.
     void dismiss() {
         warned_ = true;
         next_s_ = never;

@@ -31,7 +31,7 @@ class TracebackReader {
     bool may_begin(std::string_view part) const;
 
     int pe_;
-    std::string stopped_;  ///< "PE 3 stopped"
+    std::string stopped_;  ///< such as "PE 3 stopped"
     State state_ = State::outside;
     bool in_list_ = false;  ///< within another list of frames
     std::string begun_;     ///< the part of a line outside tracebacks that was passed on before its end

@@ -13,7 +13,7 @@ namespace atl::cli {
 /// A lock of a file that a process waits for.
 struct FileLock {
     int holder = 0;       ///< process
-    std::string file_id;  ///< "fe:00:1234", the device and the inode
+    std::string file_id;  ///< such as "fe:00:1234", the device and the inode
 };
 
 /// The awaited locks by waiting process, of text like that of /proc/locks.

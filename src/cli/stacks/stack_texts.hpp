@@ -9,7 +9,7 @@ namespace atl::cli {
 
 /// Frames of the program alone, the innermost first: "step at solver.py:61".
 struct ProgramStack {
-    std::string label;  ///< "another thread", "task Task-2"; empty for the main thread
+    std::string label;  ///< such as "another thread", "task Task-2"; empty for the main thread
     std::vector<std::string> frames;
 };
 
@@ -25,7 +25,7 @@ struct NamedFrame {
     std::string text;
     bool is_program = false;
     std::string file;            ///< file of a frame without a name, such as "libatoll.so"
-    std::string line;            ///< "solver.c:12", at the end of `text`; empty if unknown
+    std::string line;            ///< such as "solver.c:12", at the end of `text`; empty if unknown
     bool is_of_headers = false;  ///< all lines of the function are of headers; with Lines::of_program
 };
 

@@ -45,7 +45,7 @@ struct Rates {
 struct TopRow {
     std::vector<int> pes;
     std::string state;   ///< a word: see state_words
-    std::string text;    ///< "barrier, for PE 1, at solver.py:88"
+    std::string text;    ///< such as "barrier, for PE 1, at solver.py:88"
     double seconds = 0;  ///< the longest wait; 0: it does not wait
     int pid = 0;         ///< 0: unknown, or of several PEs
     std::optional<double> cpu_percent;

@@ -25,9 +25,9 @@ struct PeTrace {
     std::string host;  ///< empty in a job on one host
     common::LogCopy log;
     KernelTracks kernels;
-    /// "PE 3", over several hosts "PE 3 (host b)".
+    /// Returns a text such as "PE 3", over several hosts "PE 3 (host b)".
     std::string title() const;
-    /// "sum_reduce", the name of a user's range, or "waiting".
+    /// Returns a text such as "sum_reduce", the name of a user's range, or "waiting".
     std::string name_of(const common::LoggedEvent& event) const;
     const std::string& text(std::uint16_t number) const;
     /// Replaces the times of all events, also inside kernels, by `changed` of them.

@@ -131,7 +131,7 @@ void Endpoint::put(std::uint64_t offset, const char* data, std::size_t bytes,
 }
 
 void Endpoint::retire(std::shared_ptr<const void> memory) {
-    // Before the look: memory that another thread retires after it may still be sent from.
+    // Before the check: memory that another thread retires after it may still be sent from.
     const std::lock_guard lock(retired_mutex_);
     if (transport_->is_sending())
         retired_.push_back(std::move(memory));

@@ -144,7 +144,7 @@ std::string own_host(const Joining& joining) {
     return memory::host_text() + (id.empty() ? "" : ":" + id);
 }
 
-/// "JOB PE", the place of this member on a job board; empty without one.
+/// Returns a text such as "JOB PE", the place of this member on a job board; empty without one.
 std::string entry_text(const std::string& job, int pe) { return job + " " + std::to_string(pe); }
 
 bool is_default_group(const Joining& joining) { return common::team_number(joining.label) == 0; }

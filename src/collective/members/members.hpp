@@ -28,7 +28,7 @@ struct Membership {
     std::string noun = "rank";             ///< "rank" or "PE", in errors
     std::vector<int> names;                ///< the number of each member in errors; empty: its rank
     std::string group;                     ///< part of errors, such as " of group 3"; may be empty
-    std::string name;                      ///< "team 2", for a team
+    std::string name;                      ///< such as "team 2", for a team
     std::string cure = "Destroy it and make a new one.";  ///< for a group that has become unusable
     /// A team of a job. Its collectives end once all members have started them, so that all find a
     /// difference. Errors name calls as those of blocking collectives do, with their places.
@@ -38,7 +38,7 @@ struct Membership {
     /// The place of this process on the job board, where its waits are shown; null without.
     std::shared_ptr<bootstrap::OwnEntry> own_entry;
     std::vector<int> pes;  ///< with an own entry: the number of each member in the job
-    std::string label;     ///< "3", for "group 3"
+    std::string label;     ///< such as "3", for "group 3"
     /// Why a member will do nothing more, such as "(process 7) ended"; empty if it may. May be null.
     std::function<std::string(int)> end_of;
     /// Throws Error if a wait must end, such as at the end of the job. Called in long waits. May be null.
@@ -124,7 +124,7 @@ class Members {
     std::vector<Area> areas_;
 };
 
-/// "rank 1" or "ranks 1, 3".
+/// Returns a text such as "rank 1" or "ranks 1, 3".
 std::string list_of(const Members& members, const std::vector<int>& ranks);
 
 }  // namespace atl::requests

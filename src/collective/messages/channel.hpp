@@ -56,7 +56,7 @@ struct Channel {
 /// One direction between this PE and another: this PE's own state of it.
 struct Endpoint {
     Channel* channel = nullptr;
-    /// Sent or received on it, ever. Atomic for looks of threads that receive from others.
+    /// Messages sent or received on it so far. Atomic because threads that receive from others read it.
     std::atomic<std::uint32_t> cells{0};
     std::uint32_t taken = 0;        ///< sender: as last looked at
     bool broken = false;            ///< an operation ended by an error halfway through a message

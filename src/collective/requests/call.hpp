@@ -75,7 +75,7 @@ struct Call {
 
     /// Kind, operator, type and root, as bits.
     std::uint32_t bits() const;
-    /// "all_reduce (sum) of 16 bytes of float32".
+    /// Returns a text such as "all_reduce (sum) of 16 bytes of float32".
     std::string text(std::uint64_t bytes) const;
     bool is_message() const { return kind == Kind::send || kind == Kind::receive; }
     bool folds() const {
@@ -91,7 +91,7 @@ struct Announcement {
     std::uint64_t bytes = 0;
 
     bool operator==(const Announcement&) const = default;
-    /// "all_reduce (sum) of 16 bytes".
+    /// Returns a text such as "all_reduce (sum) of 16 bytes".
     std::string text() const;
     /// The call as the blocking collectives of a team of `n` compare it.
     core::CallRecord record(int n) const;

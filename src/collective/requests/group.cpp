@@ -244,7 +244,7 @@ bool Group::wait(const RequestPtr& request, double seconds) {
     const std::uint64_t end = seconds < 0 ? 0 : common::now_ns() + common::timeout_ns(seconds);
     Done done;
     int idle = 0;
-    // A look at the network is a system call, and much data leaves the core to who moves it.
+    // A poll of the network is a system call, and much data leaves the core to who moves it.
     const int spins = members_.far() && is_bulk(*request) ? few_spins : spins_;
     while (!request->is_over()) {
         const bool moved = advance(done);
@@ -269,7 +269,7 @@ bool Group::wait(const RequestPtr& request, double seconds) {
 
 void Group::sleep_on_bell(std::uint64_t most_ns, const Request* request) {
     Done done;
-    // Looks once more: the others ring only for sleepers that they see.
+    // Polls once more: the others ring only for sleepers that they see.
     members_.sleep(most_ns, [&] {
         const bool moved = advance(done);
         const bool over = request != nullptr && request->is_over();

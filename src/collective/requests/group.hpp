@@ -45,7 +45,7 @@ class Group final : public core::EndsWithJob {
     /// The state of a pending request, for reports.
     struct Snapshot {
         const char* operation = "";  ///< by the name that programs call
-        std::string details;         ///< "200 bytes, call 6", "40 bytes by tag 0"
+        std::string details;         ///< such as "200 bytes, call 6", "40 bytes by tag 0"
         std::vector<int> missing;    ///< members that the request needs; empty if any of several may end it
         std::uint32_t call = 0;      ///< number of a collective, from 1; 0 for a message
         std::uint64_t moved = 0;     ///< changes as data move

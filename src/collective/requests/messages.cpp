@@ -263,8 +263,8 @@ std::string Messages::details(const Request& request) {
     return text;
 }
 
-/// The header of a message that has come, and that no receive has begun to take. A sender in whose messages a
-/// receive looks has none.
+/// The header of a message that has come, and that no receive has begun to take. A sender
+/// whose messages a receive searches has none.
 std::optional<Messages::Frame> Messages::arrived_from(int sender) const {
     const Area& other = members_.area(sender);
     if (incoming_[std::size_t(sender)].open || !other) return std::nullopt;

@@ -28,7 +28,7 @@ class Messages {
     bool advance(std::vector<RequestPtr>& complete);
     bool is_idle() const { return n_sends_ == 0 && receives_.empty(); }
     std::vector<int> missing(const Request& request) const;
-    /// "40 bytes by tag 0", and for a receive messages that it does not take.
+    /// Returns a text such as "40 bytes by tag 0", and for a receive messages that it does not take.
     std::string details(const Request& request);
     /// A message of the awaited sender by another tag, or the only one that has come from another member.
     /// `from` is a member.

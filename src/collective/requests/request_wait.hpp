@@ -10,8 +10,8 @@
 
 namespace atl::requests {
 
-/// "sum_reduce, non-blocking call 3 of the world team, started at solver.py:12"; `of` is " of the world
-/// team".
+/// Returns a text such as "sum_reduce, non-blocking call 3 of the world team, started at solver.py:12"; `of`
+/// is " of the world team".
 std::string text_of(const Request& request, const std::string& of);
 
 /// The program's wait or test, as its language calls it.

@@ -484,7 +484,7 @@ void Rounds::compare(const Request& request, int member, const SlotHeader& heade
 }
 
 /// Compares the calls so far, also of members whose data this one does not read. Every member
-/// announces its call before it looks. So at least one of two members that differ finds the other's.
+/// announces its call before it compares. So at least one of two members that differ finds the other's.
 void Rounds::compare_first_round(const Request& request, int from) {
     for (int i = from; i < members_.n() && !difference_; ++i) {
         const Area& area = members_.area(i);

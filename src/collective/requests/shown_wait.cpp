@@ -13,7 +13,7 @@
 namespace atl::requests {
 namespace {
 
-/// Without a launcher of ours the members that wait look for a standstill of all.
+/// Without a launcher of ours the waiting members check for a standstill of all.
 void check_standstill(const bootstrap::OwnEntry* own_entry) {
     if (own_entry == nullptr || !own_entry->is_of_group() || !own_entry->is_of_this_process()) return;
     static core::HangWatch& watch = *new core::HangWatch;  // threads may wait while the process ends

@@ -462,7 +462,7 @@ std::vector<PeDoing> BoardView::all_doing(bool with_calls) const {
 
 namespace {
 
-/// ", at solver.py:61"; ", in main at solver.c:61" for a place in a function.
+/// Returns a text such as ", at solver.py:61"; ", in main at solver.c:61" for a place in a function.
 std::string site_text(const std::string& site) {
     if (site.empty()) return {};
     return (site.find(" at ") == site.npos ? ", at " : ", in ") + site;

@@ -30,16 +30,17 @@ enum class PeState : std::uint32_t {
 /// How a PE that has left its job ended, after "PE 3 ": "died", "has finalized", "left the job without
 /// finalize".
 const char* exit_text(PeState state);
-/// "has not called init", "has finalized", …
+/// Returns a text such as "has not called init" or "has finalized".
 const char* state_text(PeState state);
 
 /// A word's place: its offset in the heap. With a bit set, its offset in the executable, or its address.
 inline constexpr std::uint64_t offset_in_statics = std::uint64_t{1} << 63,
                                absolute_address = std::uint64_t{1} << 62;
-/// "heap+0x40", "static data+0x40" (nm's address, relative to the start of the executable), "0x7f…".
+/// Returns a text such as "heap+0x40", "static data+0x40" (nm's address, relative to the start of the
+/// executable), "0x7f…".
 std::string offset_text(std::uint64_t offset);
 
-/// "==" and so on, for a Compare; "?" for other values.
+/// Returns the sign of a Compare, such as "=="; "?" for other values.
 const char* compare_sign(std::uint32_t compare);
 
 inline constexpr std::size_t group_bytes = 24;
@@ -55,7 +56,7 @@ struct OtherMessage {
 struct WaitRecord {
     std::atomic<std::uint32_t> sequence{0};
     std::atomic<std::uint32_t> active{0};  ///< HostWait; of a GPU's wait: GpuWait
-    char operation[40] = {};               ///< "barrier", "signal_wait_until", …
+    char operation[40] = {};               ///< such as "barrier" or "signal_wait_until"
     std::int32_t team = 0;                 ///< team's number within its PE, 0 = world
     std::int32_t peer = -1;                ///< world PE waited for, -1 = any
     std::uint64_t offset = 0;              ///< the awaited word's place, ~0 = a word of the library
@@ -102,7 +103,8 @@ struct WaitCopy {
 
 /// In the place of a Compare: the program itself compares what it polls.
 inline constexpr std::uint32_t compared_by_program = 255;
-/// "found 4, waiting for >= 5", of a wait that has a value. "found 4" of a loop of polls.
+/// Returns a text such as "found 4, waiting for >= 5", for a wait with a value; "found 4" for a loop of
+/// polls.
 std::string value_text(const WaitCopy& wait);
 /// The number of a group by its name, as WaitCopy::team: 0 for PyTorch's first group, which has all ranks.
 int team_number(const std::string& group);
@@ -112,7 +114,7 @@ template <std::size_t bytes> void copy_text(std::string_view text, char (&to)[by
 }
 /// A part of a report, such as " of team 3" or " of group 0"; empty for the world team.
 std::string team_text_of(const WaitCopy& wait);
-/// "barrier, for PE 2, at solver.py:88", with the PEs that the wait needs, if known.
+/// Returns a text such as "barrier, for PE 2, at solver.py:88", with the PEs that the wait needs, if known.
 std::string wait_text(const WaitCopy& wait, const std::vector<int>& awaited);
 
 /// Writes all of a record. Only its owner may call this; readers see the old values or the new ones.
@@ -193,12 +195,11 @@ struct alignas(64) BoardHeader {
     bool traces_kernels() const { return log_events != 0 && log_moves != 0; }
     /// Taken by the caller of abort() that writes the three fields above, before it sets `abort`.
     std::atomic<std::uint32_t> abort_claim{0};
-    /// The last look of core::HangWatch, in jobs that no launcher watches; CLOCK_MONOTONIC.
+    /// The last check by core::HangWatch, in jobs that no launcher watches; CLOCK_MONOTONIC.
     std::atomic<std::uint64_t> checked_ns{0};
     std::atomic<std::uint64_t> reported_waits{0};  ///< the waits of the last standstill that was reported
     std::atomic<std::uint32_t> n_reports{0};       ///< number of reports
-    std::atomic<std::uint32_t> reported_sleep{
-        0};  ///< 1: a report told of PEs that sleep or work outside Atoll
+    std::atomic<std::uint32_t> reported_sleep{0};  ///< 1: a report named PEs that sleep or work outside Atoll
     /// PEs that finalized, left or died.
     alignas(64) std::atomic<std::uint32_t> exited{0};
     std::atomic<std::uint32_t> left{0};  ///< those of `exited` that left without finalize
@@ -227,7 +228,7 @@ struct UpdateSeen {
 struct HeldSeen {
     std::uint64_t offset = 0;  ///< offset in the form of WaitRecord
     std::uint64_t caller = 0;  ///< address in the PE's process; 0: none
-    std::string site;          ///< "program.py:12"; empty if unknown
+    std::string site;          ///< such as "program.py:12"; empty if unknown
 };
 
 /// In the place of a process's state: a PE of another host that does not answer.
@@ -236,18 +237,18 @@ inline constexpr char silent_process = '!';
 /// The activity of a PE. PEs that do the same have the same text.
 struct PeDoing {
     PeState state = PeState::absent;
-    std::string text;    ///< "barrier, for PE 2", "has not called init"
+    std::string text;    ///< such as "barrier, for PE 2", "has not called init"
     bool waits = false;  ///< in the library, for `seconds`
     bool pends = false;  ///< does not wait in the library, which has begun the operation of `wait`
     bool polls = false;  ///< it waits by polling, so it uses a CPU
-    bool moves = false;  ///< two looks, one soon after the other, found it in different waits
+    bool moves = false;  ///< two checks, one soon after the other, found it in different waits
     double seconds = 0;
     /// Constant while a PE is in one wait and sees nothing new. (The record's sequence changes: a waiting PE
     /// rewrites its record.)
     std::uint64_t mark = 0;
     WaitCopy wait;                    ///< if `waits` or `pends`
     std::vector<UpdateSeen> signals;  ///< the last ones, one for each word and PE
-    std::vector<UpdateSeen> writes;   ///< the same of puts and atomic operations
+    std::vector<UpdateSeen> writes;   ///< the same for puts and atomic operations
     bool signals_lost = false;        ///< `signals` lacks some
     bool writes_lost = false;
     std::vector<HeldSeen> held;

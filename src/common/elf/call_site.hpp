@@ -8,9 +8,10 @@
 
 namespace atl::common {
 
-/// "program.py:12" in Python. In C and C++ "solver.c:12 (main+0x4f)" with debug information, "main+0x4f
-/// (program)" without, "main+0x4f, near solver.cpp:12" within an inlined function of our headers. Empty where
-/// it cannot be known. Slow. `hook_state` is the result of WaitHooks::enter, null outside a wait.
+/// Returns a text such as "program.py:12" in Python. In C and C++ "solver.c:12 (main+0x4f)" with debug
+/// information, "main+0x4f (program)" without, "main+0x4f, near solver.cpp:12" within an inlined function of
+/// our headers. Empty where it cannot be known. Slow. `hook_state` is the result of WaitHooks::enter, null
+/// outside a wait.
 ATOLL_API std::string call_site(void* hook_state);
 /// WaitHooks::site_of_thread; empty without that.
 std::string site_of_thread();

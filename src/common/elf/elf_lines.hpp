@@ -9,7 +9,7 @@
 namespace atl::common {
 
 struct SourceLine {
-    std::string text;  ///< "solver.c:12"; empty if unknown
+    std::string text;  ///< such as "solver.c:12"; empty if unknown
     bool exact =
         false;  ///< false: the code is inlined from a source that was skipped, `text` is near its call
 };

@@ -92,7 +92,7 @@ std::string team_text(std::uint32_t identity);
 /// The name that a program calls an operation by: "sum_reduce" for "reduce", of which `words` have the
 /// operator. Null `words`: the arguments are not known.
 std::string called_name(std::uint16_t operation, const std::uint64_t* words);
-/// The same of an event.
+/// The same for an event.
 inline std::string called_name(const EventCopy& event) {
     return called_name(event.operation, event.state == EventState::begun ? nullptr : event.words);
 }

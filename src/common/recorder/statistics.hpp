@@ -36,7 +36,7 @@ struct OperationSum {
 /// The most time comes first.
 std::vector<OperationSum> operation_sums(const std::vector<PeStatistics>& pes);
 
-/// "1.23 ms", with three digits.
+/// Returns a text such as "1.23 ms", with three digits.
 std::string time_text(double seconds);
 
 /// Reads the counters of a PE of this host. Any process may call it at any moment.

@@ -46,7 +46,7 @@ struct UpdateNotes {
     std::atomic<std::uint32_t> has_lost;  ///< 1: an update took the entry of another word or PE
     UpdateSites sites;
 
-    /// An update like the last to its word takes a look at the entry and two stores. Its place in the program
+    /// An update like the last to its word takes a load of the entry and two stores. Its place in the program
     /// is looked up for the first, second, fourth, ... of such updates.
     [[gnu::always_inline]] void note(std::uint64_t offset, std::uint64_t value, int pe,
                                      UpdateKind kind) noexcept {

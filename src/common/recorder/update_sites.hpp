@@ -10,7 +10,7 @@ namespace atl::common {
 /// The place of an update in the program, as another process reads it.
 struct UpdateSite {
     static constexpr std::size_t most_callers = 8, text_bytes = most_callers * sizeof(std::uint64_t);
-    char text[text_bytes] = {};                ///< "program.py:12" of a language front; empty if unknown
+    char text[text_bytes] = {};  ///< such as "program.py:12" of a language front; empty if unknown
     std::uint64_t callers[most_callers] = {};  ///< in C and C++: return addresses in the program, then zeros
     bool is_of_last = false;  ///< line of the last update, not of an earlier one with the same values
 };

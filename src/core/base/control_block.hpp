@@ -94,7 +94,7 @@ struct CallLine {
     std::atomic<std::uint64_t> record[words];  ///< CallRecord
     std::atomic<std::uint32_t> sited;          ///< meeting to which `site` belongs
     std::atomic<std::uint32_t> failed;         ///< 1: a meeting ended by an error here; none follows
-    std::atomic<char> site[184];               ///< "program.py:12", terminated by a zero
+    std::atomic<char> site[184];               ///< such as "program.py:12", terminated by a zero
 };
 static_assert(sizeof(CallLine) == 4 * line_bytes);
 
@@ -141,7 +141,7 @@ inline void set_flag(detail::Flag& flag, std::uint32_t value) noexcept {
         common::futex_wake_all(flag.value);
 }
 
-/// First half of set_flag, for PEs that look at another flag in between: the store travels meanwhile.
+/// First half of set_flag, for PEs that poll another flag in between: the store travels meanwhile.
 inline void publish_flag(detail::Flag& flag, std::uint32_t value) noexcept {
     flag.value.store(value, std::memory_order_release);
 }

@@ -57,11 +57,11 @@ class Topology {
     }
     /// Number of PEs on this machine.
     int machine_pes() const { return hosts_.machine_pes; }
-    /// "PE 1 (host n0)".
+    /// Returns a text such as "PE 1 (host n0)".
     std::string location_text(int pe) const;
-    /// "window", or the transport's name.
+    /// Returns a text such as "window", or the transport's name.
     std::string_view route_to(int pe) const;
-    /// "PE 0 (host a): window to PE 1, ucx to PE 2,3".
+    /// Returns a text such as "PE 0 (host a): window to PE 1, ucx to PE 2,3".
     std::string reaches_text() const;
     /// One line a host: its PEs, and how they are reached from here.
     std::string routes_text() const;

@@ -23,7 +23,7 @@ bool is_record(const CallRecord& record);
 /// The record's operation as a literal, which outlives the record; "a collective" for an unknown one.
 const char* lasting_name(const CallRecord& record);
 
-/// "sum_reduce(bytes=24, dtype=float64)", of data that are a record.
+/// Returns a text such as "sum_reduce(bytes=24, dtype=float64)", of data that are a record.
 std::string call_text(const CallRecord& record);
 
 /// Prefix of errors about calls that differ, before the PEs and their calls. The launcher searches for its
@@ -33,8 +33,8 @@ inline constexpr std::string_view differently = " differently: ";
 /// The end of a sentence that names the calls of two groups of PEs. Python's errors have it, too.
 inline constexpr std::string_view calls_differ = ": the calls differ";
 
-/// "barrier at x.py:12". A site of a call that makes calls of its own names it first: "exchange_halo at
-/// heat.py:12 (its barrier)". `call` may have arguments.
+/// Returns a text such as "barrier at x.py:12". A site of a call that makes calls of its own names it first:
+/// "exchange_halo at heat.py:12 (its barrier)". `call` may have arguments.
 std::string with_site(const std::string& call, std::string_view site);
 /// The call and the site of a placed text.
 std::pair<std::string, std::string> split_site(std::string_view text);
@@ -48,7 +48,7 @@ struct CallOf {
 /// The sentence of Error(collective_mismatch) for two members of `team` in different calls.
 std::string mismatch_text(const std::string& team, const CallOf& one, const CallOf& other);
 
-/// "; they differ in dtype and op". Empty if the records are of different operations.
+/// Returns a text such as "; they differ in dtype and op". Empty if the records are of different operations.
 std::string difference_text(const CallRecord& one, const CallRecord& other);
 
 }  // namespace atl::core

@@ -236,12 +236,12 @@ std::size_t Mailbox::State::write(Word* words, std::uint64_t number, const Sourc
     }
     if (number % full_write_interval < slots)
         for (; i < slot_words; ++i) words[i].store(word_of(flag, 0), std::memory_order_relaxed);
-    // Written last, since the reader looks at it first. The reader needs no order.
+    // Written last, since the reader polls it first. The reader needs no order.
     words[length_word].store(word_of(flag, static_cast<std::uint32_t>(src.bytes)), std::memory_order_release);
     return i;
 }
 
-/// Sends to a PE of another host. The word that the reader looks at first goes last.
+/// Sends to a PE of another host. The word that the reader polls first is sent last.
 void Mailbox::State::send(Pair& pair, std::uint64_t number, const Source& src) {
     transport::Transport& transport = *job_state->transport();
     pair.outgoing.resize(slot_words);

@@ -16,13 +16,13 @@ class ContextState;
 ATOLL_API void note_signal(ContextState& ctx, const std::uint64_t* signal, std::uint64_t value, bool adds,
                            int pe) noexcept;
 
-/// The same of a put or an atomic operation. `value` as in UpdateNote.
+/// The same for a put or an atomic operation. `value` as in UpdateNote.
 ATOLL_API void note_write(ContextState& ctx, const void* target, common::UpdateKind kind, std::uint64_t value,
                           int pe) noexcept;
 
-/// The same of a put of `bytes` bytes, for C and C++. A null `source` has an unknown value.
+/// The same for a put of `bytes` bytes, for C and C++. A null `source` has an unknown value.
 void note_put(ContextState& ctx, const void* target, const void* source, std::size_t bytes, int pe) noexcept;
-/// The same of an atomic operation. Fetches update nothing.
+/// The same for an atomic operation. Fetches update nothing.
 void note_atomic(ContextState& ctx, AtomicOp op, DType type, const void* target, std::uint64_t value,
                  int pe) noexcept;
 

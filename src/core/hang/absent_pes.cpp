@@ -11,7 +11,7 @@ using common::CallSeen;
 using common::PeDoing;
 using common::PeState;
 
-/// " at solver.py:61"; ", in main at solver.c:61" for a place in a function.
+/// Returns a text such as " at solver.py:61"; ", in main at solver.c:61" for a place in a function.
 std::string at(const std::string& site) {
     if (site.empty()) return {};
     return (site.find(" at ") == site.npos ? " at " : ", in ") + site;
@@ -40,7 +40,7 @@ std::string last_call(const WaitGraph& graph, int pe) {
 
 bool is_beside_gpu(const PeDoing& one) { return one.text.starts_with(common::beside_gpu); }
 
-/// "PE 0 is in its own code at solver.py:61".
+/// Returns a text such as "PE 0 is in its own code at solver.py:61".
 std::string own_code_text(const WaitGraph& graph, const std::vector<int>& pes) {
     const PeDoing& one = graph.of(pes[0]);
     if (one.site == common::idle_in_pool) return pe_text(pes) + verb(pes, " is ", " are ") + one.site;

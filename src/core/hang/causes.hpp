@@ -48,10 +48,10 @@ std::optional<Cause> unreceived_message(const WaitGraph& graph, const std::vecto
 
 /// True for a PE that waits for a lock, also in a loop of attempts.
 bool waits_for_lock(const common::PeDoing& one);
-/// "; PE 1 holds the lock that PE 0 waits for, acquired at x.py:8", for all waits for locks. Empty if no
-/// place is known.
+/// Returns a text such as "; PE 1 holds the lock that PE 0 waits for, acquired at x.py:8", for all waits for
+/// locks. Empty if no place is known.
 std::string holders_text(const WaitGraph& graph);
-/// "PE 0 holds that lock, acquired at x.py:8": that of a waiting PE.
+/// Returns a text such as "PE 0 holds that lock, acquired at x.py:8": that of a waiting PE.
 std::string holder_text(const WaitGraph& graph, int waiting, int holder);
 /// The PEs on which Python has ignored an exception.
 std::vector<int> ignoring(const WaitGraph& graph);

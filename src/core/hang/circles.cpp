@@ -46,7 +46,8 @@ std::vector<int> find_circle(const WaitGraph& graph) {
     return best;
 }
 
-/// " (the atoll.Lock allocated at x.py:4)", " (flag: found 4, waiting for >= 5, PE 1 last set it to 4)".
+/// Returns a text such as " (the atoll.Lock allocated at x.py:4)", " (flag: found 4, waiting for >= 5, PE 1
+/// last set it to 4)".
 std::string details_of(const WaitGraph& graph, int pe) {
     const PeDoing& one = graph.of(pe);
     std::string text = one.wait.name;
@@ -277,7 +278,7 @@ std::optional<Cause> behind(const WaitGraph& graph, const std::vector<int>& path
                  {late}};
 }
 
-/// "PE 0,1 wait for each other: PE 0 for PE 1 in recv at x.py:5, …".
+/// Returns a text such as "PE 0,1 wait for each other: PE 0 for PE 1 in recv at x.py:5, …".
 std::string circle_text(const WaitGraph& graph, const std::vector<int>& path) {
     std::vector<int> sorted = path;
     std::sort(sorted.begin(), sorted.end());

@@ -26,7 +26,7 @@ bool differ(const CallSeen& a, const CallSeen& b) {
     return is_known && std::memcmp(a.arguments, b.arguments, sizeof a.arguments) != 0;
 }
 
-/// "called sum_reduce(bytes=24, dtype=float64) at solver.py:88".
+/// Returns a text such as "called sum_reduce(bytes=24, dtype=float64) at solver.py:88".
 std::string called_text(const WaitGraph& graph, int pe, const CallSeen& seen) {
     const std::string name(common::operation_name(seen.operation));
     const auto& a = seen.arguments;

@@ -16,9 +16,9 @@ namespace atl::core {
 
 namespace {
 
-/// A PE that has not looked for this long waits no longer, or was stopped. Another one then takes its turn.
+/// A PE that has not checked for this long waits no longer, or was stopped. Another PE then takes over.
 constexpr std::uint64_t lapse_ns = 400'000'000;
-/// Times between looks of PEs of other hosts are bounded by a message to each.
+/// Upper limit of the interval of checks over several hosts; each check sends a message to every PE there.
 constexpr double longest_interval_s = 10;
 constexpr double patience_s = 0.2, patience_for_report_s = 1;
 
@@ -48,7 +48,7 @@ void HangWatch::check(bootstrap::Bootstrap* job, const common::BoardView& board,
     }
 }
 
-/// True if this PE is the one that looks. The standstill begins again if it was not, or was stopped.
+/// True if this PE is the one that checks. The standstill begins again if it was not, or was stopped.
 bool HangWatch::takes_turn(common::BoardHeader& header, std::uint64_t now_ns) {
     std::uint64_t last = header.checked_ns.load(std::memory_order_relaxed);
     const bool was_mine = last == my_check_ns_;

@@ -1,5 +1,5 @@
 // HangWatch: finds that all PEs wait, or that some sleep or work for long while others wait. For jobs that no
-// launcher of ours watches: the PEs that wait look themselves.
+// launcher of ours watches: the waiting PEs check themselves.
 #pragma once
 
 #include "bootstrap/bootstrap.hpp"
@@ -15,7 +15,7 @@ namespace atl::core {
 
 class HangWatch {
   public:
-    /// Call every 50 ms or so in a wait. One PE at a time looks, and one PE reports a standstill on standard
+    /// Call every 50 ms or so in a wait. One PE at a time checks, and one PE reports a standstill on standard
     /// error, once. Each further standstill is reported only if it lasts twice as long as the one before: a
     /// program may have long waits. PEs that do not wait are reported once a job, if all run on this host.
     /// `limit_s` is ATOLL_STALL_WARN; 0 means never. `job` is null for a board
@@ -30,7 +30,7 @@ class HangWatch {
                        double limit_s);
 
     std::mutex mutex_;               // threads of the PE may wait at once; guards all below
-    std::uint64_t my_check_ns_ = 1;  ///< the last look of this PE; 1: none
+    std::uint64_t my_check_ns_ = 1;  ///< the last check by this PE; 1: none
     double next_s_ = 0;
     Standstill standstill_{Standstill::of_waits};
     std::optional<SleepWatch> sleep_;

@@ -18,7 +18,7 @@ namespace atl::core {
 /// The updates of one kind that are known, by PE: signals, or puts and atomic operations.
 class Known {
   public:
-    /// Signals, if any PE has signalled the awaited word or that of another PE. A word seldom gets both.
+    /// Signals, if any PE has signalled the awaited word or that of another PE. A word rarely gets both.
     Known(const std::vector<common::PeDoing>& doing, int waiting);
 
     int n_pes() const { return static_cast<int>(doing_.size()); }
@@ -86,9 +86,9 @@ struct Update {
 
 /// A value of a word, as a signed number.
 std::string number_text(std::uint64_t value);
-/// "1 time", "3 times".
+/// Returns a text such as "1 time" or "3 times".
 std::string times_text(std::uint64_t count);
-/// "last added 1 to it", "last set it to 4", where `object` is "it".
+/// Returns a text such as "last added 1 to it", "last set it to 4", where `object` is "it".
 std::string text_of(const common::UpdateSeen& seen, const std::string& object);
 
 /// The PEs whose copy of the awaited word a PE has updated, in ascending order.
@@ -102,13 +102,13 @@ std::vector<Sent> all_sent(const Known& known);
 /// The number that a PE adds to its own for the number of the PE to update.
 int distance_of(const Known& known, const Sent& sent);
 
-/// "signalled the awaited word of PE 0,2", or "updated …".
+/// Returns a text such as "signalled the awaited word of PE 0,2", or "updated …".
 std::string updated_text(const Known& known, const std::vector<int>& pes);
-/// ", and none is known on PE 3", of the waiting PE.
+/// Returns a text such as ", and none is known on PE 3", of the waiting PE.
 std::string none_known_text(const Known& known);
 
-/// " (its signals: ring.py:27)": the lines of the program that update the awaited word or its copies. Lines
-/// of the PEs that `made` names come first. Empty if none is known.
+/// Returns a text such as " (its signals: ring.py:27)": the lines of the program that update the awaited word
+/// or its copies. Lines of the PEs that `made` names come first. Empty if none is known.
 std::string lines_text(const Known& known, const WordUpdates& made);
 
 /// Updates that blame `pe`; `text` describes its mistake, such as "PE 1 ...".
@@ -117,7 +117,8 @@ WordUpdates fault(int pe, const std::string& text);
 WordUpdates omission(int pe, const std::string& text);
 /// The PE has made fewer updates than others, which its program may make up for after the current wait.
 WordUpdates lateness(int pe, const std::string& text);
-/// "PE 0 last set …, PE 2 last set …": several that may be at fault. Nothing for more than `most`.
+/// A text such as "PE 0 last set …, PE 2 last set …": several that may be at fault. Nothing for more than
+/// `most`.
 WordUpdates faults(const std::vector<std::pair<int, std::string>>& pes, std::size_t most);
 
 /// The key of the majority, of two or more and of more than half.

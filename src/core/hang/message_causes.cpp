@@ -36,18 +36,18 @@ std::string one_text(int pe) { return pe_text({pe}); }
 
 bool has(const std::vector<int>& pes, int pe) { return std::find(pes.begin(), pes.end(), pe) != pes.end(); }
 
-/// " (4 bytes by tag 200)", what a group tells of a wait; empty without it.
+/// Returns a text such as " (4 bytes by tag 200)", what a group tells of a wait; empty without it.
 std::string group_details(const WaitCopy& wait) {
     const bool is_known = wait.group[0] != '\0' && wait.name[0] != '\0';
     return is_known ? std::string(" (") + wait.name + ")" : std::string();
 }
 
-/// "recv at x.py:9 (40 bytes by tag 0)".
+/// Returns a text such as "recv at x.py:9 (40 bytes by tag 0)".
 std::string call_text_of(const WaitGraph& graph, int pe) {
     return graph.call_at(pe) + group_details(graph.of(pe).wait);
 }
 
-/// "1024 bytes of PE 2 for PE 3 are not received, while PE 3 waits for PE 4 in recv at x.py:21".
+/// Returns a text such as "1024 bytes of PE 2 for PE 3 are not received, while PE 3 waits for PE 4 in …".
 std::string unreceived_text(const WaitGraph& graph, int pe) {
     const common::OtherMessage& other = graph.of(pe).wait.other;
     return std::to_string(other.bytes) + " bytes of " + one_text(other.from) + " for " + one_text(pe) +

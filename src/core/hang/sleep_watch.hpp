@@ -28,7 +28,7 @@ class SleepWatch {
     /// If the others work, the limit is that of work.
     bool update(const std::vector<common::PeDoing>& doing, double now_s);
     /// True if the PEs elsewhere should be asked for their places: they may wait in a loop of tests or
-    /// between calls of a pool. No other PE needs to wait. It is true once for each standstill, and seldom
+    /// between calls of a pool. No other PE needs to wait. It is true once for each standstill, and rarely
     /// again outside a pool. All of these PEs use a CPU then, since the question would cut the sleep of a C
     /// program short. PEs of a pool resume it.
     bool should_ask(double now_s);
@@ -36,8 +36,8 @@ class SleepWatch {
     void restart(double now_s);
     /// `doing` is the answer of all. Returns the text of a report; empty if some PE may be at work.
     std::string answered(const std::vector<common::PeDoing>& doing);
-    /// "PE 3 sleeps outside Atoll, and the waits of the others have not changed for at least 12 s (…)", after
-    /// `update` was true.
+    /// Returns a text such as "PE 3 sleeps outside Atoll, and the waits of the others have not changed
+    /// for …", after `update` was true.
     std::string text() const;
     /// The same without the PEs, for a report that asks them later: some may turn out to wait.
     std::string text_of_waits() const;

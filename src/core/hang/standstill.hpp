@@ -52,9 +52,10 @@ class Standstill {
     std::vector<double> coreless_s_;  ///< common::coreless_seconds of each PE then
 };
 
-/// The time between looks for a standstill of `limit_s`.
+/// The interval of checks for a standstill of `limit_s`.
 double stall_interval_s(double limit_s, double longest_s);
-/// "every PE waits and nothing has moved for 1.2 s (ATOLL_STALL_WARN); what the PEs are doing".
+/// Returns a text such as "every PE waits and nothing has moved for 1.2 s (ATOLL_STALL_WARN); what the PEs
+/// are doing".
 std::string stall_heading(double limit_s);
 
 }  // namespace atl::core

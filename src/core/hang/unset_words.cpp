@@ -139,7 +139,8 @@ std::string waiters_for_word_text(const WaitGraph& graph, const Waiters& one, bo
     return text;
 }
 
-/// "; PE 6 waits in barrier at x.c:19": the collective call to which the PE at fault has gone on. Else empty.
+/// Returns a text such as "; PE 6 waits in barrier at x.c:19": the collective call to which the PE at fault
+/// has gone on. Else empty.
 std::string present_call(const WaitGraph& graph, const Waiters& one) {
     const std::vector<int>& pes = one.word.pes;
     if (!one.word.tells_fault || pes.size() != 1) return {};

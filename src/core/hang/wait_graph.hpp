@@ -13,9 +13,9 @@ namespace atl::core {
 /// The operation of a PE that tries to take a lock again and again, as its wait is shown.
 inline constexpr const char* loop_of_test_lock = "a loop of test_lock";
 
-/// "PE 0,2".
+/// Returns a text such as "PE 0,2".
 std::string pe_text(const std::vector<int>& pes);
-/// "waits" or "wait", for the subject `pe_text(pes)`.
+/// Returns the form of a verb, such as "waits" or "wait", for the subject `pe_text(pes)`.
 const char* verb(const std::vector<int>& pes, const char* one, const char* several);
 
 /// The PEs of which `pe` needs something in its wait; empty if any PE may end it. `doing` is by PE.
@@ -61,9 +61,9 @@ class WaitGraph {
         return best;
     }
 
-    /// "barrier at solver.py:88".
+    /// Returns a text such as "barrier at solver.py:88".
     std::string call_at(int pe) const;
-    /// "PE 0,2 wait for it in barrier at solver.py:88".
+    /// Returns a text such as "PE 0,2 wait for it in barrier at solver.py:88".
     std::string waiters_text(const std::vector<int>& pes, const std::vector<int>& awaited = {}) const;
 
   private:

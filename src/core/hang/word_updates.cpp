@@ -45,8 +45,9 @@ std::vector<Update> updates_of_word(const Known& known) {
     return all;
 }
 
-/// "PE 0,2 last added 1 to it, PE 1 last set it to 4". The update that gave the word its value comes last. If
-/// the waiting PE set the word, the text has "itself": a reset, rather than an answer of others.
+/// A text such as "PE 0,2 last added 1 to it, PE 1 last set it to 4". The update that gave the word its value
+/// comes last. If the waiting PE set the word, the text has "itself": a reset, rather than an answer of
+/// others.
 WordUpdates joined(const std::vector<Update>& updates, const Known& known) {
     std::map<std::pair<bool, std::string>, std::vector<int>> pes_by_text;
     for (const auto& [pe, seen] : updates) {
@@ -283,8 +284,8 @@ WordUpdates partner(const Known& known) {
                                " alone");
 }
 
-/// "PE 0,3 signalled that of PE 1, PE 1 signalled that of PE 2": the updates of the word on other
-/// PEs. A word that several PEs updated comes first. Empty for many.
+/// Returns a text such as "PE 0,3 signalled that of PE 1, …": the updates of the
+/// word on other PEs. A word that several PEs updated comes first. Empty for many.
 std::string copies_text(const Known& known) {
     std::map<int, std::vector<int>> senders;  // by PE with the word
     for (const Sent& sent : all_sent(known)) senders[sent.to].push_back(sent.from);
@@ -307,8 +308,8 @@ WordUpdates unknown_updates() {
     return none;
 }
 
-/// "PE 1 at x.py:24": the last updates of other arrays on the waiting PE by signals. One of them may have
-/// been meant. Empty for many.
+/// Returns a text such as "PE 1 at x.py:24": the last updates of other arrays on the waiting PE by signals.
+/// One of them may have been meant. Empty for many.
 std::string other_arrays_text(const Known& known) {
     std::map<std::string, std::vector<int>> pes_by_line;
     for (int pe = 0; pe < known.n_pes(); ++pe)
@@ -363,8 +364,8 @@ std::optional<WordUpdates> holder_of_word(const Known& known, const std::vector<
                              common::pe_ranges(others) + " last set it to " + number_text(*released));
 }
 
-/// ", PE 1 updated that of PE 2": the PEs that have updated copies of the awaited word, but not it. Empty for
-/// more than two groups that have updated different copies.
+/// Returns a text such as ", PE 1 updated that of PE 2": the PEs that have updated copies of the awaited
+/// word, but not it. Empty for more than two groups that have updated different copies.
 std::string others_copies_text(const Known& known, const std::vector<int>& updaters) {
     std::map<std::vector<int>, std::vector<int>> senders;  // by the PEs whose copies they have updated
     for (int pe = 0; pe < known.n_pes(); ++pe) {

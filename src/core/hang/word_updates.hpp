@@ -9,7 +9,8 @@
 namespace atl::core {
 
 struct WordUpdates {
-    /// "PE 1 last set it to 4", or the PE that updated another word or PE. Empty if none is known.
+    /// A text such as "PE 1 last set it to 4", or the PE that updated another word or PE. Empty if none is
+    /// known.
     std::string text;
     std::vector<int> pes;  ///< that have updated it, or that seem at fault
     /// True if the text tells a mistake. It then says "the awaited word" in place of "it".

@@ -76,7 +76,7 @@ std::int64_t bytes_after(const Known& known, const Update& update) {
     return static_cast<std::int64_t>(update.seen.offset - known.wait().offset);
 }
 
-/// "the element after the awaited one", "the element 3 places before the awaited one".
+/// Returns a text such as "the element after the awaited one", "the element 3 places before the awaited one".
 std::string element_text(std::int64_t bytes, std::int64_t word) {
     const std::string side = std::string(bytes < 0 ? " before" : " after") + " the awaited one";
     const std::int64_t distance = bytes < 0 ? -bytes : bytes;

@@ -20,8 +20,8 @@ class AllocationSites {
     /// Marks the block as freed. It is remembered until another block takes its memory.
     void note_freed(const void* block) noexcept;
 
-    /// "byte 8 of the 64 bytes allocated at solver.c:12 (main+0x4f)". Empty if no block with a known call has
-    /// this address.
+    /// Returns a text such as "byte 8 of the 64 bytes allocated at solver.c:12 (main+0x4f)". Empty if no
+    /// block with a known call has this address.
     std::string name(const void* address) const { return found(address, false); }
     /// The same for a block that was freed.
     std::string freed_name(const void* address) const { return found(address, true); }

@@ -36,7 +36,7 @@ std::uint64_t logged_offset(const core::JobState& job, const void* object) noexc
     return offset == SIZE_MAX ? window.offset_of(object) : common::offset_on_device | offset;
 }
 
-/// Moves of at least this size take longer than two looks at the clock.
+/// Moves of at least this size take longer than two reads of the clock.
 constexpr std::size_t timed_bytes = 16384;
 
 }  // namespace

@@ -9,8 +9,8 @@ namespace atl::core {
 
 class JobState;
 
-/// The words between the PE that has ended and the wait for it, in errors. The launcher looks for
-/// them.
+/// The words between the PE that has ended and the wait for it, in errors. The launcher finds the
+/// error by them.
 inline constexpr std::string_view cannot_end = ", so this cannot end: ";
 
 /// The PEs that a wait needs, and one of them that has ended.
@@ -27,7 +27,7 @@ class ExitedPes {
     /// 0.5 s, or 5 s while its process runs. The launcher's or PE 0's report of a death may take 5 s, or 0.5
     /// s if neither can write one. At `since_ns` the waiting PE first saw that the other is gone.
     bool is_final(std::uint64_t since_ns) const;
-    /// "PE 3 died". `initialized`: the wait comes after init.
+    /// Returns a text such as "PE 3 died". `initialized`: the wait comes after init.
     std::string text(bool initialized = true) const;
 
   private:

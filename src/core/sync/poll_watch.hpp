@@ -24,8 +24,8 @@ void watch_polls(JobState& job) noexcept;
 /// Call before the job ends. A forked child does not write to the parent's board.
 void forget_polls(const JobState& job, bool is_forked) noexcept;
 
-/// The program looks at a word, and changes nothing. `operation` is a literal. `word` is this PE's copy of
-/// the word, which was `found` on PE `world_pe`. Shows a loop of such polls on the job board.
+/// Notes that the program has read a word without a change. `operation` is a literal. `word` is this PE's
+/// copy of the word, which was `found` on PE `world_pe`. Shows a loop of such polls on the job board.
 ATOLL_API void note_poll(JobState& job, const char* operation, const void* word, std::size_t bytes,
                          int world_pe, std::uint64_t found) noexcept;
 
@@ -40,7 +40,8 @@ template <class Context, class T> void note_test(const Context& context, const T
                       static_cast<std::uint64_t>(atl::detail::atomic_load(word)));
 }
 
-/// "a loop of atomic_fetch", for an operation that leaves a word as it is if others hold it; else null.
+/// Returns a text such as "a loop of atomic_fetch", for an operation that leaves a word as it is if others
+/// hold it; else null.
 constexpr const char* loop_of(AtomicOp op) noexcept {
     switch (op) {
         case AtomicOp::fetch:

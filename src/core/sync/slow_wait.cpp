@@ -47,7 +47,7 @@ std::string value_text(std::uint64_t value, const WaitReason& reason) {
     }
 }
 
-/// "signal_wait_until on heap+0x40: found 3, waiting for >= 4" or "barrier of team 2".
+/// Returns a text such as "signal_wait_until on heap+0x40: found 3, waiting for >= 4" or "barrier of team 2".
 std::string describe(const core::JobState& job, const WaitReason& reason, std::uint64_t found) {
     std::string text = job.recorder->called_name(reason.operation);
     if (reason.team != 0) text += " of team " + std::to_string(reason.team);
@@ -194,7 +194,7 @@ void SlowWait::check() {
     if (now - last_poll_ns_ < poll_interval_ns) return;
     last_poll_ns_ = now;
     if (shown_) publish();
-    // Without a launcher PE 0 detects deaths. Once it has ended, waiting PEs look themselves.
+    // Without a launcher PE 0 detects deaths. Once it has ended, waiting PEs do so themselves.
     if (const int first = 0; core::ExitedPes::among(job_, &first, 1)) job_.board().mark_dead();
     // PEs that are still in init do not answer one another.
     if (!job_.waits().at_start.are_this_threads())

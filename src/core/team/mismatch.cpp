@@ -27,7 +27,7 @@ namespace atl::core {
 
 namespace {
 
-/// Number of looks for the place of another member's call, after a difference was found.
+/// Number of polls for the call site of another member's call, after a difference was found.
 constexpr int site_polls = 300;
 constexpr long site_pause_ns = 1'000'000;
 

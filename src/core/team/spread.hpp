@@ -71,7 +71,7 @@ struct SpreadBlock {
     // Rows of exchanges follow: two for each member, part by part. Then inboxes: one for each member of the
     // part, with a notification for each member of the team.
 
-    /// "Cells are ready": sent by a sender of messages to a receiver in another part, see
+    /// The signal "cells are ready": sent by a sender of messages to a receiver in another part, see
     /// src/collective/messages/far_channel.hpp.
     struct Notification {
         std::uint64_t channel;  ///< its offset in the sender's slot, plus one

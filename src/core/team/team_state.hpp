@@ -47,7 +47,7 @@ class TeamState {
     int world_pe(int i) const { return members_[static_cast<std::size_t>(i)]; }
     const std::vector<int>& members() const { return members_; }  ///< members by their PEs in the world
     int find(int world_pe) const;                                 ///< -1 if not a member
-    std::string name() const;                                     ///< "the world team", "team 3 (4 PEs)"
+    std::string name() const;  ///< such as "the world team", "team 3 (4 PEs)"
 
     const Context& context() const { return context_; }
     void renew_context();  ///< called once the job's window has changed, before any copy was made

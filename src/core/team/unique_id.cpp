@@ -252,7 +252,7 @@ class TeamOfId {
 
 std::uint64_t TeamIds::make(JobBase& job) {
     const std::lock_guard lock(mutex_);
-    // Boards are not freed: a PE may look at one by an old id at any time.
+    // Boards are not freed: a PE may read one by an old id at any time.
     const auto is_free = [](void* board) {
         return static_cast<BoardWords*>(board)->id.load(std::memory_order_acquire) == 0;
     };

@@ -11,7 +11,7 @@ namespace atl::core {
 
 class JobBase;
 
-/// The boards of the ids that this PE has given out.
+/// The boards of the ids that this PE has created.
 class TeamIds {
   public:
     /// Returns an id for one team, never 0. Local. Throws Error(out_of_memory).

@@ -193,7 +193,7 @@ int world_pe(core::JobState& job, const device::Watch& watch, int team, int pe) 
 
 namespace {
 
-/// Throws if the awaited PE has ended. The first time it only records that: the caller must look once more,
+/// Throws if the awaited PE has ended. The first time it only records that: the caller must check once more,
 /// since the PE's last writes may not have been seen.
 void check_for_exited(core::JobState& job, const device::Watch& watch, const device::Report& waiting) {
     thread_local std::uint64_t since_ns = 0;

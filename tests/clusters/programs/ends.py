@@ -47,7 +47,7 @@ def end() -> None:
 
 
 def stop() -> None:
-    """Stops between two rounds, while the others are in a round: they continue until it has told them."""
+    """Stops between two rounds, while the others are in a round: they continue until it has notified them."""
     end()
     for pe in range(atoll.n_pes()):
         atoll.atomic_set(resumed, 1, pe)

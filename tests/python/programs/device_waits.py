@@ -161,7 +161,7 @@ for stream in (None, 0):
 
     tell(1)
     assert atoll.wait_until_all(words, "==", 1, stream=stream) is None
-    atoll.barrier_all(stream=stream)  # no PE is told the next number before all have seen the last
+    atoll.barrier_all(stream=stream)  # no PE gets the next number before all have seen the last
     tell(2)
     status = np.zeros(n, np.int32)
     find = by_host if stream is None else on_stream

@@ -25,7 +25,7 @@ _BITS: dict[str, Callable[..., None]] = {
 }
 _SWAPPED: dict[str, np.ufunc] = {"prod": np.multiply, "min": np.minimum, "max": np.maximum}
 OPS = ("sum", *_SWAPPED, *_BITS)
-ADDED_AT_ONCE = 1024  # elements between two looks for the end of the job
+ADDED_AT_ONCE = 1024  # elements between two checks for the end of the job
 
 
 def accumulate(

@@ -36,7 +36,7 @@ void move(const Parts& parts, const Box& box, const Near& near, bool is_put) {
     });
 }
 
-// ---- get and put; null and false if the general way is needed
+// ---- get and put; null and false if the general path is needed
 
 PyObject* get_element(const Parts& parts, const Box& box) {
     alignas(16) char element[32];
@@ -355,7 +355,7 @@ Unsupported
      "the "
      "class of what a[box] returns."},
     {"_end", end, METH_NOARGS,
-     "_end($self)\n--\n\nLeave all later calls to the general way: the block is freed."},
+     "_end($self)\n--\n\nLeave all later calls to the general path: the block is freed."},
     {"_add", with_keywords(add), METH_FASTCALL | METH_KEYWORDS,
      "_add($self, box, value)\n--\n\n"
      "Add to a box, each element atomically. Return False, with nothing done, for what needs the general "

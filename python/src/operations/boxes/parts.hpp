@@ -20,7 +20,7 @@ struct Parts {
     bool is_over = false;       ///< freed by the array itself
 
     PyArrayObject* array() const noexcept { return memory.array(); }
-    /// True while the general way would find the same memory.
+    /// True while the general path would find the same memory.
     bool exists() const noexcept {
         return block != nullptr && !is_over && !is_past(block) && block->parent == nullptr;
     }
@@ -75,7 +75,7 @@ bool write_number(PyArrayObject* like, PyObject* value, char* element);
 bool broadcast(PyArrayObject* array, const npy_intp* dims, int nd, npy_intp* strides);
 
 /// Adds values to a box, each element atomically; of complex ones each part. False, with nothing done, if the
-/// general way is needed.
+/// general path is needed.
 bool fast_add(const Parts& parts, PyObject* key, PyObject* value);
 
 }  // namespace atl::python

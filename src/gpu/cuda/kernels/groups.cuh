@@ -72,7 +72,7 @@ template <bool Scaled, class Body> __device__ void with_fold(const GroupCall& ca
         kernels::with_fold(call.type, body);
 }
 
-// Flags have 32 bits. Words that small messages do not touch would look new when their number recurs. Each
+// Flags have 32 bits. Words that small messages do not touch would appear new when their number recurs. Each
 // block therefore renews the flags of its words once in 2^30 of its meetings.
 
 __device__ inline bool renews(unsigned epoch) { return (epoch & 0x3fffffffu) < 2; }
