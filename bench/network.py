@@ -168,7 +168,7 @@ def value(rows: list[dict[str, Any]], side: str, op: tuple[str, int], statistic:
 
 
 def rows_alone(alone: list[float]) -> list[dict[str, Any]]:
-    """Return rows of UCX's own program, one a round."""
+    """Return rows with the times of UCX's program, one per round."""
     row = {"side": "ucx", "op": "ucx_perftest ucp_am_lat, there and back", "bytes": 8, "pes": 2, "unit": "us"}
     return [{**row, "median": us, "round": number} for number, us in enumerate(alone)]
 

@@ -90,7 +90,7 @@ struct Bench {
     }
 };
 
-/// main() of such a program.
+/// Implements main() of a benchmark program.
 inline int run(void (*measure)(Bench&)) {
     atl::Job& job = atl::init();
     if (job.n_pes() < 2) {

@@ -1,4 +1,4 @@
-"""Writes the page of figures beside other libraries from bench/results/host.json, without a figure of its own."""
+"""Writes the page that compares figures of Atoll and other libraries. All figures are from bench/results/host.json."""
 
 from __future__ import annotations
 

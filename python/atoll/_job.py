@@ -112,7 +112,7 @@ def init(
 def _invitation() -> tuple[str, str] | None:
     """Return PE and number of PEs from the variable of `atoll run`, or None without one.
 
-    src/bootstrap/launcher has its two forms: with --hosts, and on one host.
+    The variable has two forms, which src/bootstrap/launcher defines: with --hosts, and on one host.
     """
     for variable, separator in (("ATOLL_JOIN", " "), ("ATOLL_LAUNCHED", ":")):
         words = os.environ.get(variable, "").split(separator)

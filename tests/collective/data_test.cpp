@@ -59,7 +59,7 @@ class Pool {
 
   private:
     SymmetricArray<Byte> heap_;
-    std::unique_ptr<Byte[]> ordinary_;  // not cleared, since a sanitizer notes each byte
+    std::unique_ptr<Byte[]> ordinary_;  // not cleared, since a sanitizer would record each byte
     std::size_t bytes_, used_ = 0;
     int pe_;
 };

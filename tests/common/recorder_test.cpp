@@ -184,7 +184,7 @@ TEST_F(FlightRecorder, LooksUpThePlacesOfUpdates) {
     EXPECT_EQ(memory->writes.sites.site(1).callers[0], 0U);
 }
 
-/// A program that updates without a pause has few of its places looked up.
+/// In a program that updates without a pause, few call sites are looked up.
 TEST_F(FlightRecorder, LooksUpFewPlacesOfManyUpdates) {
     constexpr std::uint64_t many = 100'000;
     std::uint64_t known = 0;

@@ -44,7 +44,7 @@ TEST_F(CauseAmongNeighbours, AnElementOfAnotherPe) {
     EXPECT_EQ(cause().find("waits for an element"), std::string::npos) << cause();
 }
 
-/// A pipeline with a place for each item. PE 2 waits for an item that PE 1 has left out.
+/// A pipeline with one element per item. PE 2 waits for an item that PE 1 has left out.
 TEST_F(CauseAmongNeighbours, AnItemLeftOutIsNotAnotherPesElement) {
     for (int from = 0; from < 3; ++from) signal(from, from + 1, 1, false, 72);
     signal(0, 1, 1);

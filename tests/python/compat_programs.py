@@ -18,7 +18,7 @@ without_driver = pytest.mark.skipif(
 def run(
     folder: Path, pes: int, text: str, package: str = "nvshmem", **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program below `atoll run`."""
+    """Run a program under `atoll run`."""
     program = folder / "program.py"
     program.write_text(text)
     return subprocess.run(

@@ -16,7 +16,7 @@ def crash():
     ctypes.string_at(0)
 """
 
-# Programs behind BEGIN of which PE 1 crashes, and the line of the callback: the only one with "if me == 1".
+# Programs after BEGIN in which PE 1 crashes in a callback, at the only line with "if me == 1".
 CRASHES = {
     "a callback of ctypes": """
         CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)

@@ -51,7 +51,7 @@ print(
 )
 
 VIEWS = [np.s_[...], np.s_[1:3], np.s_[:, 2], np.s_[::2, 1::2], np.s_[1:2, 3:4]]
-BACKWARDS = [np.s_[::-1], np.s_[1:, ::-2]]  # not in PyTorch and Numba
+BACKWARDS = [np.s_[::-1], np.s_[1:, ::-2]]  # PyTorch and Numba refuse negative steps
 DTYPES = [
     "float16",
     "float32",

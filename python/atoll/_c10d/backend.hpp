@@ -28,7 +28,7 @@ struct AtollOptions : c10d::Backend::Options {
     int threads = 2;  ///< gloo's default
 };
 
-/// The range of this thread's call of `many`, while a profiler sees one.
+/// The profiler's range for this thread's call of `many`; null without a profiler.
 inline thread_local std::shared_ptr<SharedRange> range_of_many;
 
 class AtollBackend : public c10d::Backend {

@@ -44,7 +44,7 @@ class JoinedGpuBlocks {
     atoll_device_block block_;
     double timeout_s_;
     std::vector<void*> data_, pads_;
-    at::Tensor tables_;  ///< both, in memory of the GPU
+    at::Tensor tables_;  ///< copies of data_ and pads_ in memory of the GPU
 };
 
 /// The handle that rendezvous returns.

@@ -84,7 +84,7 @@ struct HandleGroup {
     void check(const char* operation) const;
 };
 
-/// The blocks of an allocator, and their meetings with other ranks.
+/// The blocks of an allocator, and their rendezvous with other ranks.
 class Rendezvous {
   public:
     using Join = std::function<std::shared_ptr<void>(const Ranks&)>;

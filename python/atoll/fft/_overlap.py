@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 LEAST = 1 << 25  # bytes of a part from which on it goes in slabs; smaller ones gain nothing
-SLAB = 1 << 23  # bytes of a slab; smaller ones cost more calls than their stay in the cache saves
+SLAB = 1 << 23  # bytes of a slab; with smaller ones calls cost more than the cache saves
 ITEM = 16  # bytes of an element, for these two
 MOST_PES = (
     32  # a PE looks at every other one for each slab: its work in Python grows as the square of the PEs

@@ -364,7 +364,7 @@ def valid_team(function: str, team: Team) -> _atoll.Team:
 
 
 def context_of(ctx: Ctx) -> _atoll.Context | None:
-    """Return Atoll's context behind `ctx`, as its calls take it."""
+    """Return the atoll.Context of `ctx`; None for the default context."""
     if not isinstance(ctx, Ctx):
         raise TypeError(f"ctx is {ctx!r}; pass a shmem.Ctx, or None for the default context.")
     handle: _atoll.Context | None = ctx.ob_ctx

@@ -81,7 +81,7 @@ class Entries:
             return
         if x.dtype not in self._rooms:
             self._rooms[x.dtype] = allocate(self._team, (self._room,), x.dtype, zero=False), {}
-        self._calls += 1  # once there is a room: a call for which none is left sends no signal
+        self._calls += 1  # only after the allocation: a call that fails there sends no signal
         room, views = self._rooms[x.dtype]
         local, self._kept = x.local, []
         for pe, extent, numbers in self._sends:

@@ -65,7 +65,8 @@ StoreServer::~StoreServer() {
 void StoreServer::linger() {
     std::unique_lock lock(mutex_);
     if (failure_.empty() || set_up_) return;
-    // Until all PEs have connected, or none has for a while: an oversubscribed machine starts them slowly.
+    // Waits until all PEs have connected, or none has for a while: an oversubscribed machine starts them
+    // slowly.
     constexpr auto patience = std::chrono::seconds(2);
     const auto come = [&] { return std::count(seen_.begin(), seen_.end(), true); };
     for (auto before = come(); before < options_.n_pes; before = come())

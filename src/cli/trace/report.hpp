@@ -28,7 +28,7 @@ std::string compare_text(const Compared& a, const Compared& b);
 /// A line on the rest of a list, of which only the first lines are shown; empty without a rest.
 std::string more_text(std::size_t all, std::size_t shown);
 
-/// Titles with their lines, an empty line before each; nothing of a part without lines.
+/// Joins the parts, each a title and its lines after an empty line. Parts without lines are omitted.
 std::string parts_text(std::initializer_list<std::pair<const char*, std::string>> parts);
 
 /// Passes the events as lines of JSON.

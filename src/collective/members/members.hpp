@@ -15,7 +15,7 @@
 
 namespace atl::requests {
 
-/// The places and names of a group's members.
+/// The members of a group: their shared areas, their locations, and their names in errors.
 struct Membership {
     int rank = 0;
     int n = 1;

@@ -354,8 +354,8 @@ void put_signal_routed(core::ContextState& ctx, void* dst, const void* src, std:
     const Route word = route_of(ctx, Access::write, signal, nullptr, pe);
     const Route data = bytes == 0 ? word : route_of(ctx, Access::write, dst, src, pe);
     const transport::Signal announced{word.offset, value, op};
-    // Data and signal are one message if both go by the transport, or if either is in a device heap that only
-    // the transport reaches.
+    // Data and signal are one message if both travel by the transport, or if either is in a device
+    // heap that only the transport reaches.
     if (data.path == Path::staged || word.path == Path::staged)
         return data.device->far().put(far(ctx, data), data.offset, src, bytes, &announced);
     if (data.path == Path::transport && word.path == Path::transport)

@@ -19,7 +19,7 @@ struct Waiters {
     std::string wait;
     std::vector<int> pes;
     WordUpdates word;
-    std::size_t needed = 0;  ///< the number of PEs that wait for these
+    std::size_t needed = 0;  ///< the number of PEs that wait for `pes`
 };
 
 /// Replaces findings that a PE left the pattern of the others, if they would blame several PEs: the pattern
@@ -186,7 +186,7 @@ std::optional<Cause> unset_words(const WaitGraph& graph) {
     constexpr std::size_t most = 2;
     std::vector<int> unshown;
     std::set<int> senders;
-    std::set<std::vector<int>> reported;  // PEs at fault
+    std::set<std::vector<int>> reported;  // sets of PEs already reported as at fault
     for (std::size_t i = 0; i < all.size(); ++i) {
         const WordUpdates& updates = all[i].word;
         if (i < most && (i == 0 || !may_follow(graph, all[0], all[i]))) {

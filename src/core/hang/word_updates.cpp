@@ -502,7 +502,7 @@ int only_updater(const std::vector<PeDoing>& doing, int waiting) {
         return -1;
     const std::optional<EqualUpdates> alike = equal_updates(known, updates);
     if (!alike) return updates[0].pe;
-    // One that left such a call for a collective one waits for the others there: the circle tells more.
+    // A PE that left such a call for a collective one waits there for the others. The circle explains more.
     const PeDoing& its = known.doing_of(updates[0].pe);
     const bool has_left = its.waits && its.wait.call != 0 && is_in_library(known.wait().site);
     return is_usual(known, *alike) || (behind_others(*alike) && !has_left) ? -1 : updates[0].pe;

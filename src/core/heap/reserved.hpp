@@ -33,9 +33,9 @@ class Reserved {
     Reserved(JobBase& job, SymmetricHeap& heap) : job_(job), heap_(heap) {}
     /// Adds a region. Collective over the world. Throws Error(out_of_memory).
     void add(std::size_t bytes);
-    /// Returns a block of zeros where no member has another one. Collective over the team. A dropped block is
-    /// free once all PEs of its team have dropped it and make this call. Throws Error(out_of_memory), on
-    /// every member.
+    /// Returns a block of zeros at an offset that is free on all members. Collective over the team. A dropped
+    /// block is free once all PEs of its team have dropped it and make this call. Throws
+    /// Error(out_of_memory), on every member.
     std::shared_ptr<ReservedSpan> take(const Team& team, std::size_t bytes);
     /// Makes a block's memory free. Local; the members have met since the last access.
     void release(const ReservedSpan& span);

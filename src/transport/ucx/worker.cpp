@@ -214,7 +214,7 @@ const char* Worker::post(ucp_ep_h endpoint, unsigned id, Packet& packet, std::si
                          const void* data, std::size_t bytes) {
     ucp_request_param_t param;
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-    // a rendezvous would change the order, and needs more of its target
+    // A rendezvous would change the order, and needs progress of its target.
     param.flags = UCP_AM_SEND_FLAG_EAGER;
     param.cb.send = &Worker::sent;
     param.user_data = &packet;

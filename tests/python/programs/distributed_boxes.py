@@ -1,4 +1,4 @@
-"""Boxes of distributed arrays beside NumPy, and the way in C++ beside the general one in Python."""
+"""Boxes of distributed arrays beside NumPy, and the path in C++ beside the general path in Python."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def value_of(name):
 
 
 def names_of_examples(folder):
-    """Return the names that the examples use; a part of that is collective."""
+    """Return the names that the examples use. Collective, since it allocates."""
     me, n = atoll.my_pe(), atoll.n_pes()
     m = 4
     return {

@@ -150,7 +150,7 @@ def operation(function: F) -> F:
     at_home(function)
     compiled: Any = function
     if ptx.TRACES and "team" in inspect.signature(function).parameters and function.__module__ != _ADDRESSES:
-        from .._tracing import traced  # it uses the functions of this module, and of _addresses.py
+        from .._tracing import traced  # imported here, since _tracing imports this module and _addresses
 
         compiled = traced(function)
     return vocabulary(functools.wraps(function)(lambda *kinds, **keywords: compiled))  # type: ignore[return-value]
