@@ -245,7 +245,7 @@ TEST_F(UnsetWord, PutsAndAtomicOperations) {
                              "PE 2 last changed it)"));
     pe(1).writes_lost = true;
     EXPECT_EQ(cause(), sentence(" (PE 1 once added 7 to it, PE 2 once changed it)"));
-    signal(0, 3, 1);  // a word seldom gets both: the other updates are no longer counted
+    signal(0, 3, 1);  // a word rarely gets both: the other updates are no longer counted
     EXPECT_NE(cause().find("PE 0 last set it to 1)"), std::string::npos) << cause();
 }
 

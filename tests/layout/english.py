@@ -74,6 +74,13 @@ PHRASES = [
     (r"\breturns? what\b", "name the result"),
     (r"\bthe own\b", "this PE's, the caller's"),
     (r"\bkin\b", "similar functions"),
+    (
+        r"\b(?:a|two|each|last|every|between) looks?\b(?!-)|\blooks? (?:once|themselves)\b",
+        "a poll, a check, a read",
+    ),
+    (r"\bthe same of (?:a|an|the|all|puts)\b", "the same for"),
+    (r"\bgiven out\b", "issued, returned"),
+    (r"\bseldom\b", "rarely"),
 ]
 COMPILED = [(re.compile(pattern, re.IGNORECASE), words) for pattern, words in PHRASES]
 

@@ -113,7 +113,7 @@ ATOLL_ANYWHERE void receive_parts(const Team& team, const FlaggedPair* from, uns
         if (rank < pairs) store(rank, data);
         return;
     }
-    static_assert(parts_at_once == 2, "each look is at two words of this thread");
+    static_assert(parts_at_once == 2, "each poll reads two words of this thread");
     for (unsigned i = rank; i < pairs; i += parts_at_once * step) {
         const bool has_second = i + step < pairs;
         const FlaggedPair* first = from + i;

@@ -39,7 +39,7 @@ void construct_lock(PyLock* self) {
 }
 
 /// Tells whether the lines of some locks in a row are noted. To read a line takes 1 % of the time between
-/// locks in a program that acquires them seldom (docs/measurements/2026-11-24-constants.md).
+/// locks in a program that acquires them rarely (docs/measurements/2026-11-24-constants.md).
 class NotedLines {
   public:
     bool takes_next() {

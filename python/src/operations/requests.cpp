@@ -127,7 +127,7 @@ void warn_of_requests() {
         try {
             is_pending = !test_started(started);
         } catch (const Error&) {
-            // It has failed: its program was told, or dropped the Request.
+            // It has failed: the program got the error, or dropped the Request.
         }
         if (is_pending)
             common::warn("PE " + std::to_string(g.job->my_pe()) + " ends, and its " + started->function +

@@ -59,7 +59,8 @@ std::string text_of_user() {
 RankStore store_over_hosts(const std::string& first_host) {
     RankStore store{environment_value("MASTER_ADDR"), environment_value("MASTER_PORT")};
     if (store.address.empty()) store.address = first_host.substr(first_host.find('@') + 1);
-    // The host cannot be asked for a free port before the others are told, hence a number of a wide range.
+    // The host cannot be asked for a free port before the other hosts start, hence a random number of a wide
+    // range.
     constexpr int least = 22000, most = 31999;
     std::random_device random;
     if (store.port.empty()) store.port = std::to_string(std::uniform_int_distribution(least, most)(random));

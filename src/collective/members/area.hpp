@@ -59,7 +59,7 @@ using common::Bell;
 /// The fixed part of an area. Behind it are the counters of the rings, sizes, slots and rings.
 struct AreaHead {
     Counter consumed;       ///< rounds that this member no longer needs from the others
-    Counter host_consumed;  ///< the same of all members of this one's host; in calls whose data cross the
+    Counter host_consumed;  ///< the same for all members of this host; in calls whose data cross the
                             ///< network once a host
     Bell bell;
     MemberState state;

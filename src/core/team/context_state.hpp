@@ -51,7 +51,7 @@ class ContextState {
     /// So many moves are noted at once.
     static constexpr int moves = 4096;
     void begin_moves() noexcept;
-    /// Lets as many moves be noted if the program makes them so seldom that this costs it little.
+    /// Permits as many notes again if the program moves so rarely that notes cost it little.
     bool goes_on() noexcept;
 
     JobState& job_;
