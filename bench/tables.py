@@ -217,7 +217,7 @@ def address_checks() -> str:
         ("flag", "flag (p, wait)", 8, 3),
         ("put of 8 B", "put, block", 8, 2),
         ("put_signal and wait of 8 B", "put_signal, wait, block", 8, 2),
-        ("the same of 64 KiB", "put_signal, wait, block", 64 * KIB, 2),
+        ("the same for 64 KiB", "put_signal, wait, block", 64 * KIB, 2),
     ):
         found = [figure(run, operation, bytes=n_bytes, checks=checks) for checks in ("all", "args")]
         lines.append([label, *(f"{value:.{decimals}f} µs" for value in found)])
