@@ -141,7 +141,7 @@ def associations(functions: list[Function], table: Table) -> str:
             t == "T *" for t, _ in f.arguments
         ):
             rows.append(f"const {c} *: {f.name}")
-    rows.append("default: atoll_shmem_unsupported_type")
+    rows.append("default: atoll_no_shmem_function_for_this_type")
     return ", \\\n        ".join(rows)
 
 

@@ -18,6 +18,8 @@ class ATOLL_API RmaOps : public ContextBase {
     template <Symmetric T> void put(T* dst, const T* src, std::size_t count, int pe) const {
         put_bytes(dst, src, bytes_of<T>(count), pe, true);
     }
+    /// Copies all of `src` to the beginning of `dst`, which may be longer. Throws Error(invalid_argument) if
+    /// it is shorter.
     template <Array Dst, Symmetric T = ElementOf<Dst>> void put(Dst&& dst, SourceFor<Dst> src, int pe) const {
         check_sizes(std::size(dst), src.size());
         put(std::data(dst), src.data(), src.size(), pe);
@@ -30,6 +32,8 @@ class ATOLL_API RmaOps : public ContextBase {
     template <Symmetric T> void get(T* dst, const T* src, std::size_t count, int pe) const {
         get_bytes(dst, src, bytes_of<T>(count), pe, true);
     }
+    /// Copies all of `src` to the beginning of `dst`, which may be longer. Throws Error(invalid_argument) if
+    /// it is shorter.
     template <Array Dst, Symmetric T = ElementOf<Dst>> void get(Dst&& dst, SourceFor<Dst> src, int pe) const {
         check_sizes(std::size(dst), src.size());
         get(std::data(dst), src.data(), src.size(), pe);

@@ -25,7 +25,8 @@
 struct atoll_shmem_unsupported {
     int unused;
 };
-extern void atoll_shmem_unsupported_type(struct atoll_shmem_unsupported, struct atoll_shmem_unsupported);
+extern void atoll_no_shmem_function_for_this_type(struct atoll_shmem_unsupported,
+                                                  struct atoll_shmem_unsupported);
 #endif
 
 #endif

@@ -46,7 +46,7 @@ function findings() {
         found.push(`All PEs together: ${percentText(Math.max(0, 1 - (moving + waiting) / all))} of the time in own code, ` +
             `${percentText(waiting / all)} waiting, ${percentText(moving / all)} moving data.`);
     const [origin] = data.origins;
-    if (origin) {
+    if (origin && origin[1] > waiting * 0.05) {
         const [direct] = sumsBy(joined(data.keptInCollectives, data.keptBySignals), 0);
         const last = data.late.find(([pe]) => pe === origin[0]);
         let how = ".";
@@ -58,12 +58,12 @@ function findings() {
     }
     const bytes = data.traffic.reduce((sum, cell) => sum + cell[2], 0), [target] = sumsBy(data.traffic, 1);
     const times = target ? target[1] / (bytes / data.rows) : 0;
-    if (times > 1.5)
+    if (times > 1.5 && bytes > 65536)
         found.push(`The memory of ${rowName(target[0])} is a hot spot: ${bytesText(target[1])} moved there or from ` +
             `there, ${times.toFixed(1)} times the mean.`);
     const heaviest = data.sites.filter(([, name]) => name !== "init" && name !== "finalize").sort((a, b) => b[6] - a[6])[0];
     if (heaviest && heaviest[6] > 0)
-        found.push(`The most waiting is in ${heaviest[1]} at ${heaviest[0]}: ${timeText(heaviest[6])}.`);
+        found.push(`Apart from init and finalize, the most waiting is in ${heaviest[1]} at ${heaviest[0]}: ${timeText(heaviest[6])}.`);
     return found;
 }
 

@@ -16,7 +16,7 @@
         unsigned int *: shmem_ctx_uint_put, \
         unsigned long *: shmem_ctx_ulong_put, \
         unsigned long long *: shmem_ctx_ulonglong_put, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_put, \
         double *: shmem_double_put, \
@@ -32,7 +32,7 @@
         unsigned int *: shmem_uint_put, \
         unsigned long *: shmem_ulong_put, \
         unsigned long long *: shmem_ulonglong_put, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_get(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -50,7 +50,7 @@
         unsigned int *: shmem_ctx_uint_get, \
         unsigned long *: shmem_ctx_ulong_get, \
         unsigned long long *: shmem_ctx_ulonglong_get, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_get, \
         double *: shmem_double_get, \
@@ -66,7 +66,7 @@
         unsigned int *: shmem_uint_get, \
         unsigned long *: shmem_ulong_get, \
         unsigned long long *: shmem_ulonglong_get, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_put_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -84,7 +84,7 @@
         unsigned int *: shmem_ctx_uint_put_nbi, \
         unsigned long *: shmem_ctx_ulong_put_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_put_nbi, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_put_nbi, \
         double *: shmem_double_put_nbi, \
@@ -100,7 +100,7 @@
         unsigned int *: shmem_uint_put_nbi, \
         unsigned long *: shmem_ulong_put_nbi, \
         unsigned long long *: shmem_ulonglong_put_nbi, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_get_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -118,7 +118,7 @@
         unsigned int *: shmem_ctx_uint_get_nbi, \
         unsigned long *: shmem_ctx_ulong_get_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_get_nbi, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_get_nbi, \
         double *: shmem_double_get_nbi, \
@@ -134,7 +134,7 @@
         unsigned int *: shmem_uint_get_nbi, \
         unsigned long *: shmem_ulong_get_nbi, \
         unsigned long long *: shmem_ulonglong_get_nbi, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_p(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -152,7 +152,7 @@
         unsigned int *: shmem_ctx_uint_p, \
         unsigned long *: shmem_ctx_ulong_p, \
         unsigned long long *: shmem_ctx_ulonglong_p, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_p, \
         double *: shmem_double_p, \
@@ -168,7 +168,7 @@
         unsigned int *: shmem_uint_p, \
         unsigned long *: shmem_ulong_p, \
         unsigned long long *: shmem_ulonglong_p, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_g(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -200,7 +200,7 @@
         const unsigned long *: shmem_ctx_ulong_g, \
         unsigned long long *: shmem_ctx_ulonglong_g, \
         const unsigned long long *: shmem_ctx_ulonglong_g, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_g, \
         const float *: shmem_float_g, \
@@ -230,7 +230,7 @@
         const unsigned long *: shmem_ulong_g, \
         unsigned long long *: shmem_ulonglong_g, \
         const unsigned long long *: shmem_ulonglong_g, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_iput(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -248,7 +248,7 @@
         unsigned int *: shmem_ctx_uint_iput, \
         unsigned long *: shmem_ctx_ulong_iput, \
         unsigned long long *: shmem_ctx_ulonglong_iput, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_iput, \
         double *: shmem_double_iput, \
@@ -264,7 +264,7 @@
         unsigned int *: shmem_uint_iput, \
         unsigned long *: shmem_ulong_iput, \
         unsigned long long *: shmem_ulonglong_iput, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_iget(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -282,7 +282,7 @@
         unsigned int *: shmem_ctx_uint_iget, \
         unsigned long *: shmem_ctx_ulong_iget, \
         unsigned long long *: shmem_ctx_ulonglong_iget, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_iget, \
         double *: shmem_double_iget, \
@@ -298,7 +298,7 @@
         unsigned int *: shmem_uint_iget, \
         unsigned long *: shmem_ulong_iget, \
         unsigned long long *: shmem_ulonglong_iget, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_ibput(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -316,7 +316,7 @@
         unsigned int *: shmem_ctx_uint_ibput, \
         unsigned long *: shmem_ctx_ulong_ibput, \
         unsigned long long *: shmem_ctx_ulonglong_ibput, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_ibput, \
         double *: shmem_double_ibput, \
@@ -332,7 +332,7 @@
         unsigned int *: shmem_uint_ibput, \
         unsigned long *: shmem_ulong_ibput, \
         unsigned long long *: shmem_ulonglong_ibput, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_ibget(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -350,7 +350,7 @@
         unsigned int *: shmem_ctx_uint_ibget, \
         unsigned long *: shmem_ctx_ulong_ibget, \
         unsigned long long *: shmem_ctx_ulonglong_ibget, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_ibget, \
         double *: shmem_double_ibget, \
@@ -366,7 +366,7 @@
         unsigned int *: shmem_uint_ibget, \
         unsigned long *: shmem_ulong_ibget, \
         unsigned long long *: shmem_ulonglong_ibget, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_put_signal(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -384,7 +384,7 @@
         unsigned int *: shmem_ctx_uint_put_signal, \
         unsigned long *: shmem_ctx_ulong_put_signal, \
         unsigned long long *: shmem_ctx_ulonglong_put_signal, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_put_signal, \
         double *: shmem_double_put_signal, \
@@ -400,7 +400,7 @@
         unsigned int *: shmem_uint_put_signal, \
         unsigned long *: shmem_ulong_put_signal, \
         unsigned long long *: shmem_ulonglong_put_signal, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_put_signal_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -418,7 +418,7 @@
         unsigned int *: shmem_ctx_uint_put_signal_nbi, \
         unsigned long *: shmem_ctx_ulong_put_signal_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_put_signal_nbi, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_put_signal_nbi, \
         double *: shmem_double_put_signal_nbi, \
@@ -434,7 +434,7 @@
         unsigned int *: shmem_uint_put_signal_nbi, \
         unsigned long *: shmem_ulong_put_signal_nbi, \
         unsigned long long *: shmem_ulonglong_put_signal_nbi, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_signal_add(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), shmem_ctx_t: shmem_ctx_signal_add, default: shmem_signal_add)(__VA_ARGS__)
 #define shmem_signal_set(...) \
@@ -466,7 +466,7 @@
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch, \
         volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch, \
         const unsigned long long *: shmem_ctx_ulonglong_atomic_fetch, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_atomic_fetch, \
         volatile float *: shmem_float_atomic_fetch, \
@@ -492,7 +492,7 @@
         unsigned long long *: shmem_ulonglong_atomic_fetch, \
         volatile unsigned long long *: shmem_ulonglong_atomic_fetch, \
         const unsigned long long *: shmem_ulonglong_atomic_fetch, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_set(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -512,7 +512,7 @@
         volatile unsigned long *: shmem_ctx_ulong_atomic_set, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_set, \
         volatile unsigned long long *: shmem_ctx_ulonglong_atomic_set, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_atomic_set, \
         volatile float *: shmem_float_atomic_set, \
@@ -530,7 +530,7 @@
         volatile unsigned long *: shmem_ulong_atomic_set, \
         unsigned long long *: shmem_ulonglong_atomic_set, \
         volatile unsigned long long *: shmem_ulonglong_atomic_set, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_swap(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -550,7 +550,7 @@
         volatile unsigned long *: shmem_ctx_ulong_atomic_swap, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_swap, \
         volatile unsigned long long *: shmem_ctx_ulonglong_atomic_swap, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_atomic_swap, \
         volatile float *: shmem_float_atomic_swap, \
@@ -568,7 +568,7 @@
         volatile unsigned long *: shmem_ulong_atomic_swap, \
         unsigned long long *: shmem_ulonglong_atomic_swap, \
         volatile unsigned long long *: shmem_ulonglong_atomic_swap, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -588,7 +588,7 @@
         volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_nbi, \
         volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_nbi, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_atomic_fetch_nbi, \
         volatile float *: shmem_float_atomic_fetch_nbi, \
@@ -606,7 +606,7 @@
         volatile unsigned long *: shmem_ulong_atomic_fetch_nbi, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_nbi, \
         volatile unsigned long long *: shmem_ulonglong_atomic_fetch_nbi, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_swap_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -626,7 +626,7 @@
         volatile unsigned long *: shmem_ctx_ulong_atomic_swap_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_swap_nbi, \
         volatile unsigned long long *: shmem_ctx_ulonglong_atomic_swap_nbi, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         float *: shmem_float_atomic_swap_nbi, \
         volatile float *: shmem_float_atomic_swap_nbi, \
@@ -644,7 +644,7 @@
         volatile unsigned long *: shmem_ulong_atomic_swap_nbi, \
         unsigned long long *: shmem_ulonglong_atomic_swap_nbi, \
         volatile unsigned long long *: shmem_ulonglong_atomic_swap_nbi, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_compare_swap(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -660,7 +660,7 @@
         volatile unsigned long *: shmem_ctx_ulong_atomic_compare_swap, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_compare_swap, \
         volatile unsigned long long *: shmem_ctx_ulonglong_atomic_compare_swap, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_compare_swap, \
         volatile int *: shmem_int_atomic_compare_swap, \
@@ -674,7 +674,7 @@
         volatile unsigned long *: shmem_ulong_atomic_compare_swap, \
         unsigned long long *: shmem_ulonglong_atomic_compare_swap, \
         volatile unsigned long long *: shmem_ulonglong_atomic_compare_swap, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_inc(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -690,7 +690,7 @@
         volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_inc, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_inc, \
         volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_inc, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_fetch_inc, \
         volatile int *: shmem_int_atomic_fetch_inc, \
@@ -704,7 +704,7 @@
         volatile unsigned long *: shmem_ulong_atomic_fetch_inc, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_inc, \
         volatile unsigned long long *: shmem_ulonglong_atomic_fetch_inc, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_inc(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -720,7 +720,7 @@
         volatile unsigned long *: shmem_ctx_ulong_atomic_inc, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_inc, \
         volatile unsigned long long *: shmem_ctx_ulonglong_atomic_inc, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_inc, \
         volatile int *: shmem_int_atomic_inc, \
@@ -734,7 +734,7 @@
         volatile unsigned long *: shmem_ulong_atomic_inc, \
         unsigned long long *: shmem_ulonglong_atomic_inc, \
         volatile unsigned long long *: shmem_ulonglong_atomic_inc, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_add(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -750,7 +750,7 @@
         volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_add, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_add, \
         volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_add, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_fetch_add, \
         volatile int *: shmem_int_atomic_fetch_add, \
@@ -764,7 +764,7 @@
         volatile unsigned long *: shmem_ulong_atomic_fetch_add, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_add, \
         volatile unsigned long long *: shmem_ulonglong_atomic_fetch_add, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_add(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -780,7 +780,7 @@
         volatile unsigned long *: shmem_ctx_ulong_atomic_add, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_add, \
         volatile unsigned long long *: shmem_ctx_ulonglong_atomic_add, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_add, \
         volatile int *: shmem_int_atomic_add, \
@@ -794,7 +794,7 @@
         volatile unsigned long *: shmem_ulong_atomic_add, \
         unsigned long long *: shmem_ulonglong_atomic_add, \
         volatile unsigned long long *: shmem_ulonglong_atomic_add, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_compare_swap_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -810,7 +810,7 @@
         volatile unsigned long *: shmem_ctx_ulong_atomic_compare_swap_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_compare_swap_nbi, \
         volatile unsigned long long *: shmem_ctx_ulonglong_atomic_compare_swap_nbi, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_compare_swap_nbi, \
         volatile int *: shmem_int_atomic_compare_swap_nbi, \
@@ -824,7 +824,7 @@
         volatile unsigned long *: shmem_ulong_atomic_compare_swap_nbi, \
         unsigned long long *: shmem_ulonglong_atomic_compare_swap_nbi, \
         volatile unsigned long long *: shmem_ulonglong_atomic_compare_swap_nbi, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_inc_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -840,7 +840,7 @@
         volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_inc_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_inc_nbi, \
         volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_inc_nbi, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_fetch_inc_nbi, \
         volatile int *: shmem_int_atomic_fetch_inc_nbi, \
@@ -854,7 +854,7 @@
         volatile unsigned long *: shmem_ulong_atomic_fetch_inc_nbi, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_inc_nbi, \
         volatile unsigned long long *: shmem_ulonglong_atomic_fetch_inc_nbi, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_add_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -870,7 +870,7 @@
         volatile unsigned long *: shmem_ctx_ulong_atomic_fetch_add_nbi, \
         unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_add_nbi, \
         volatile unsigned long long *: shmem_ctx_ulonglong_atomic_fetch_add_nbi, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_atomic_fetch_add_nbi, \
         volatile int *: shmem_int_atomic_fetch_add_nbi, \
@@ -884,7 +884,7 @@
         volatile unsigned long *: shmem_ulong_atomic_fetch_add_nbi, \
         unsigned long long *: shmem_ulonglong_atomic_fetch_add_nbi, \
         volatile unsigned long long *: shmem_ulonglong_atomic_fetch_add_nbi, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_and(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -898,7 +898,7 @@
         volatile int *: shmem_ctx_int32_atomic_fetch_and, \
         long *: shmem_ctx_int64_atomic_fetch_and, \
         volatile long *: shmem_ctx_int64_atomic_fetch_and, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_fetch_and, \
         volatile unsigned int *: shmem_uint_atomic_fetch_and, \
@@ -910,7 +910,7 @@
         volatile int *: shmem_int32_atomic_fetch_and, \
         long *: shmem_int64_atomic_fetch_and, \
         volatile long *: shmem_int64_atomic_fetch_and, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_and(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -924,7 +924,7 @@
         volatile int *: shmem_ctx_int32_atomic_and, \
         long *: shmem_ctx_int64_atomic_and, \
         volatile long *: shmem_ctx_int64_atomic_and, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_and, \
         volatile unsigned int *: shmem_uint_atomic_and, \
@@ -936,7 +936,7 @@
         volatile int *: shmem_int32_atomic_and, \
         long *: shmem_int64_atomic_and, \
         volatile long *: shmem_int64_atomic_and, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_or(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -950,7 +950,7 @@
         volatile int *: shmem_ctx_int32_atomic_fetch_or, \
         long *: shmem_ctx_int64_atomic_fetch_or, \
         volatile long *: shmem_ctx_int64_atomic_fetch_or, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_fetch_or, \
         volatile unsigned int *: shmem_uint_atomic_fetch_or, \
@@ -962,7 +962,7 @@
         volatile int *: shmem_int32_atomic_fetch_or, \
         long *: shmem_int64_atomic_fetch_or, \
         volatile long *: shmem_int64_atomic_fetch_or, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_or(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -976,7 +976,7 @@
         volatile int *: shmem_ctx_int32_atomic_or, \
         long *: shmem_ctx_int64_atomic_or, \
         volatile long *: shmem_ctx_int64_atomic_or, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_or, \
         volatile unsigned int *: shmem_uint_atomic_or, \
@@ -988,7 +988,7 @@
         volatile int *: shmem_int32_atomic_or, \
         long *: shmem_int64_atomic_or, \
         volatile long *: shmem_int64_atomic_or, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_xor(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -1002,7 +1002,7 @@
         volatile int *: shmem_ctx_int32_atomic_fetch_xor, \
         long *: shmem_ctx_int64_atomic_fetch_xor, \
         volatile long *: shmem_ctx_int64_atomic_fetch_xor, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_fetch_xor, \
         volatile unsigned int *: shmem_uint_atomic_fetch_xor, \
@@ -1014,7 +1014,7 @@
         volatile int *: shmem_int32_atomic_fetch_xor, \
         long *: shmem_int64_atomic_fetch_xor, \
         volatile long *: shmem_int64_atomic_fetch_xor, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_xor(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -1028,7 +1028,7 @@
         volatile int *: shmem_ctx_int32_atomic_xor, \
         long *: shmem_ctx_int64_atomic_xor, \
         volatile long *: shmem_ctx_int64_atomic_xor, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_xor, \
         volatile unsigned int *: shmem_uint_atomic_xor, \
@@ -1040,7 +1040,7 @@
         volatile int *: shmem_int32_atomic_xor, \
         long *: shmem_int64_atomic_xor, \
         volatile long *: shmem_int64_atomic_xor, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_and_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -1054,7 +1054,7 @@
         volatile int *: shmem_ctx_int32_atomic_fetch_and_nbi, \
         long *: shmem_ctx_int64_atomic_fetch_and_nbi, \
         volatile long *: shmem_ctx_int64_atomic_fetch_and_nbi, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_fetch_and_nbi, \
         volatile unsigned int *: shmem_uint_atomic_fetch_and_nbi, \
@@ -1066,7 +1066,7 @@
         volatile int *: shmem_int32_atomic_fetch_and_nbi, \
         long *: shmem_int64_atomic_fetch_and_nbi, \
         volatile long *: shmem_int64_atomic_fetch_and_nbi, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_or_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -1080,7 +1080,7 @@
         volatile int *: shmem_ctx_int32_atomic_fetch_or_nbi, \
         long *: shmem_ctx_int64_atomic_fetch_or_nbi, \
         volatile long *: shmem_ctx_int64_atomic_fetch_or_nbi, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_fetch_or_nbi, \
         volatile unsigned int *: shmem_uint_atomic_fetch_or_nbi, \
@@ -1092,7 +1092,7 @@
         volatile int *: shmem_int32_atomic_fetch_or_nbi, \
         long *: shmem_int64_atomic_fetch_or_nbi, \
         volatile long *: shmem_int64_atomic_fetch_or_nbi, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_atomic_fetch_xor_nbi(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
     shmem_ctx_t: _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
@@ -1106,7 +1106,7 @@
         volatile int *: shmem_ctx_int32_atomic_fetch_xor_nbi, \
         long *: shmem_ctx_int64_atomic_fetch_xor_nbi, \
         volatile long *: shmem_ctx_int64_atomic_fetch_xor_nbi, \
-        default: atoll_shmem_unsupported_type), \
+        default: atoll_no_shmem_function_for_this_type), \
     default: _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         unsigned int *: shmem_uint_atomic_fetch_xor_nbi, \
         volatile unsigned int *: shmem_uint_atomic_fetch_xor_nbi, \
@@ -1118,7 +1118,7 @@
         volatile int *: shmem_int32_atomic_fetch_xor_nbi, \
         long *: shmem_int64_atomic_fetch_xor_nbi, \
         volatile long *: shmem_int64_atomic_fetch_xor_nbi, \
-        default: atoll_shmem_unsupported_type))(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type))(__VA_ARGS__)
 #define shmem_alltoall(...) \
     _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         float *: shmem_float_alltoall, \
@@ -1135,7 +1135,7 @@
         unsigned int *: shmem_uint_alltoall, \
         unsigned long *: shmem_ulong_alltoall, \
         unsigned long long *: shmem_ulonglong_alltoall, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_alltoalls(...) \
     _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         float *: shmem_float_alltoalls, \
@@ -1152,7 +1152,7 @@
         unsigned int *: shmem_uint_alltoalls, \
         unsigned long *: shmem_ulong_alltoalls, \
         unsigned long long *: shmem_ulonglong_alltoalls, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_broadcast(...) \
     _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         float *: shmem_float_broadcast, \
@@ -1169,7 +1169,7 @@
         unsigned int *: shmem_uint_broadcast, \
         unsigned long *: shmem_ulong_broadcast, \
         unsigned long long *: shmem_ulonglong_broadcast, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_collect(...) \
     _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         float *: shmem_float_collect, \
@@ -1186,7 +1186,7 @@
         unsigned int *: shmem_uint_collect, \
         unsigned long *: shmem_ulong_collect, \
         unsigned long long *: shmem_ulonglong_collect, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_fcollect(...) \
     _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         float *: shmem_float_fcollect, \
@@ -1203,7 +1203,7 @@
         unsigned int *: shmem_uint_fcollect, \
         unsigned long *: shmem_ulong_fcollect, \
         unsigned long long *: shmem_ulonglong_fcollect, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_and_reduce(...) \
     _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         unsigned char *: shmem_uchar_and_reduce, \
@@ -1215,7 +1215,7 @@
         short *: shmem_int16_and_reduce, \
         int *: shmem_int32_and_reduce, \
         long *: shmem_int64_and_reduce, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_or_reduce(...) \
     _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         unsigned char *: shmem_uchar_or_reduce, \
@@ -1227,7 +1227,7 @@
         short *: shmem_int16_or_reduce, \
         int *: shmem_int32_or_reduce, \
         long *: shmem_int64_or_reduce, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_xor_reduce(...) \
     _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         unsigned char *: shmem_uchar_xor_reduce, \
@@ -1239,7 +1239,7 @@
         short *: shmem_int16_xor_reduce, \
         int *: shmem_int32_xor_reduce, \
         long *: shmem_int64_xor_reduce, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_max_reduce(...) \
     _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         char *: shmem_char_max_reduce, \
@@ -1256,7 +1256,7 @@
         float *: shmem_float_max_reduce, \
         double *: shmem_double_max_reduce, \
         long double *: shmem_longdouble_max_reduce, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_min_reduce(...) \
     _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         char *: shmem_char_min_reduce, \
@@ -1273,7 +1273,7 @@
         float *: shmem_float_min_reduce, \
         double *: shmem_double_min_reduce, \
         long double *: shmem_longdouble_min_reduce, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_sum_reduce(...) \
     _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         char *: shmem_char_sum_reduce, \
@@ -1292,7 +1292,7 @@
         long double *: shmem_longdouble_sum_reduce, \
         ATOLL_SHMEM_COMPLEXF *: shmem_complexf_sum_reduce, \
         ATOLL_SHMEM_COMPLEXD *: shmem_complexd_sum_reduce, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_prod_reduce(...) \
     _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         char *: shmem_char_prod_reduce, \
@@ -1311,7 +1311,7 @@
         long double *: shmem_longdouble_prod_reduce, \
         ATOLL_SHMEM_COMPLEXF *: shmem_complexf_prod_reduce, \
         ATOLL_SHMEM_COMPLEXD *: shmem_complexd_prod_reduce, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_sum_inscan(...) \
     _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         char *: shmem_char_sum_inscan, \
@@ -1330,7 +1330,7 @@
         long double *: shmem_longdouble_sum_inscan, \
         ATOLL_SHMEM_COMPLEXF *: shmem_complexf_sum_inscan, \
         ATOLL_SHMEM_COMPLEXD *: shmem_complexd_sum_inscan, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_sum_exscan(...) \
     _Generic((ATOLL_SHMEM_SECOND(__VA_ARGS__)), \
         char *: shmem_char_sum_exscan, \
@@ -1349,7 +1349,7 @@
         long double *: shmem_longdouble_sum_exscan, \
         ATOLL_SHMEM_COMPLEXF *: shmem_complexf_sum_exscan, \
         ATOLL_SHMEM_COMPLEXD *: shmem_complexd_sum_exscan, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_wait_until(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_wait_until, \
@@ -1368,7 +1368,7 @@
         volatile short *: shmem_short_wait_until, \
         unsigned short *: shmem_ushort_wait_until, \
         volatile unsigned short *: shmem_ushort_wait_until, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_wait_until_all(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_wait_until_all, \
@@ -1387,7 +1387,7 @@
         volatile short *: shmem_short_wait_until_all, \
         unsigned short *: shmem_ushort_wait_until_all, \
         volatile unsigned short *: shmem_ushort_wait_until_all, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_wait_until_any(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_wait_until_any, \
@@ -1406,7 +1406,7 @@
         volatile short *: shmem_short_wait_until_any, \
         unsigned short *: shmem_ushort_wait_until_any, \
         volatile unsigned short *: shmem_ushort_wait_until_any, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_wait_until_some(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_wait_until_some, \
@@ -1425,7 +1425,7 @@
         volatile short *: shmem_short_wait_until_some, \
         unsigned short *: shmem_ushort_wait_until_some, \
         volatile unsigned short *: shmem_ushort_wait_until_some, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_wait_until_all_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_wait_until_all_vector, \
@@ -1444,7 +1444,7 @@
         volatile short *: shmem_short_wait_until_all_vector, \
         unsigned short *: shmem_ushort_wait_until_all_vector, \
         volatile unsigned short *: shmem_ushort_wait_until_all_vector, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_wait_until_any_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_wait_until_any_vector, \
@@ -1463,7 +1463,7 @@
         volatile short *: shmem_short_wait_until_any_vector, \
         unsigned short *: shmem_ushort_wait_until_any_vector, \
         volatile unsigned short *: shmem_ushort_wait_until_any_vector, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_wait_until_some_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_wait_until_some_vector, \
@@ -1482,7 +1482,7 @@
         volatile short *: shmem_short_wait_until_some_vector, \
         unsigned short *: shmem_ushort_wait_until_some_vector, \
         volatile unsigned short *: shmem_ushort_wait_until_some_vector, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_test(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_test, \
@@ -1501,7 +1501,7 @@
         volatile short *: shmem_short_test, \
         unsigned short *: shmem_ushort_test, \
         volatile unsigned short *: shmem_ushort_test, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_test_all(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_test_all, \
@@ -1520,7 +1520,7 @@
         volatile short *: shmem_short_test_all, \
         unsigned short *: shmem_ushort_test_all, \
         volatile unsigned short *: shmem_ushort_test_all, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_test_any(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_test_any, \
@@ -1539,7 +1539,7 @@
         volatile short *: shmem_short_test_any, \
         unsigned short *: shmem_ushort_test_any, \
         volatile unsigned short *: shmem_ushort_test_any, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_test_some(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_test_some, \
@@ -1558,7 +1558,7 @@
         volatile short *: shmem_short_test_some, \
         unsigned short *: shmem_ushort_test_some, \
         volatile unsigned short *: shmem_ushort_test_some, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_test_all_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_test_all_vector, \
@@ -1577,7 +1577,7 @@
         volatile short *: shmem_short_test_all_vector, \
         unsigned short *: shmem_ushort_test_all_vector, \
         volatile unsigned short *: shmem_ushort_test_all_vector, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_test_any_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_test_any_vector, \
@@ -1596,7 +1596,7 @@
         volatile short *: shmem_short_test_any_vector, \
         unsigned short *: shmem_ushort_test_any_vector, \
         volatile unsigned short *: shmem_ushort_test_any_vector, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_test_some_vector(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_test_some_vector, \
@@ -1615,7 +1615,7 @@
         volatile short *: shmem_short_test_some_vector, \
         unsigned short *: shmem_ushort_test_some_vector, \
         volatile unsigned short *: shmem_ushort_test_some_vector, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_cswap(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_cswap, \
@@ -1624,7 +1624,7 @@
         volatile long *: shmem_long_cswap, \
         long long *: shmem_longlong_cswap, \
         volatile long long *: shmem_longlong_cswap, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_finc(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_finc, \
@@ -1633,7 +1633,7 @@
         volatile long *: shmem_long_finc, \
         long long *: shmem_longlong_finc, \
         volatile long long *: shmem_longlong_finc, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_inc(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_inc, \
@@ -1642,7 +1642,7 @@
         volatile long *: shmem_long_inc, \
         long long *: shmem_longlong_inc, \
         volatile long long *: shmem_longlong_inc, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_fadd(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_fadd, \
@@ -1651,7 +1651,7 @@
         volatile long *: shmem_long_fadd, \
         long long *: shmem_longlong_fadd, \
         volatile long long *: shmem_longlong_fadd, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_add(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_add, \
@@ -1660,7 +1660,7 @@
         volatile long *: shmem_long_add, \
         long long *: shmem_longlong_add, \
         volatile long long *: shmem_longlong_add, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_fetch(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_fetch, \
@@ -1678,7 +1678,7 @@
         double *: shmem_double_fetch, \
         volatile double *: shmem_double_fetch, \
         const double *: shmem_double_fetch, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_set(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_set, \
@@ -1691,7 +1691,7 @@
         volatile float *: shmem_float_set, \
         double *: shmem_double_set, \
         volatile double *: shmem_double_set, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
 #define shmem_swap(...) \
     _Generic((ATOLL_SHMEM_FIRST(__VA_ARGS__)), \
         int *: shmem_int_swap, \
@@ -1704,4 +1704,4 @@
         volatile float *: shmem_float_swap, \
         double *: shmem_double_swap, \
         volatile double *: shmem_double_swap, \
-        default: atoll_shmem_unsupported_type)(__VA_ARGS__)
+        default: atoll_no_shmem_function_for_this_type)(__VA_ARGS__)
