@@ -59,7 +59,7 @@ soak: setup setup-test ## long-running tests (ATOLL_TEST_SOAK_SECONDS, 600 by de
 wheel: setup setup-test ## a wheel in dist/, with kernels for all GPUs, tested in a separate environment
 	@scripts/wheel.sh
 
-packages: setup setup-packages ## the files of a release in dist/, and the recipes of packaging/ (35 minutes; not in ci)
+packages: all setup-packages ## the files of a release in dist/, and the recipes of packaging/ (35 minutes; not in ci)
 	@scripts/packages.sh
 
 debians: ## README's two commands on fresh Debian 12 and 13 (an hour; needs root; not in ci)
