@@ -104,3 +104,14 @@ def test_constants_have_the_order_of_their_enumeration(group: str, header: str, 
     listed = [value.removeprefix("bit_").upper() for value in found[1].split(", ")]
     only_hosts = ["AVG"] if group == "REDUCE_OP" else []
     assert listed == [*getattr(constants, group), *only_hosts]
+
+
+def test_operations_that_touch_other_pes_state_their_memory_order(table: dict[str, Any]) -> None:
+    """Those that only return numbers, or keep counters in registers, have none."""
+    asked = {
+        name: each
+        for name, each in table["operations"].items()
+        if each.get("dtypes") or each.get("symmetric") or each.get("waits") or each.get("collective")
+    }
+    assert len(asked) > 55
+    assert [name for name, each in asked.items() if not each.get("order")] == []

@@ -167,7 +167,8 @@ ATOLL_ANYWHERE void put(const Team& team, T* dst, const T* src, unsigned long lo
     scope.sync();
 }
 
-/// Copy src of PE `pe` to dst. On return all threads of the scope may read dst.
+/// Copy src of PE `pe` to dst. On return all threads of the scope may read dst. Memory order: the data have
+/// arrived on return. It orders no other operation.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                         Scope scope = {}) {
@@ -193,7 +194,8 @@ ATOLL_ANYWHERE void put_nbi(const Team& team, T* dst, const T* src, unsigned lon
     detail::copy(route.at(dst), src, count * sizeof(T), scope);
 }
 
-/// Start to copy src of PE `pe` to dst. dst may be read only after quiet.
+/// Start to copy src of PE `pe` to dst. dst may be read only after quiet. Memory order: the data arrive by
+/// quiet. It orders no other operation.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void get_nbi(const Team& team, T* dst, const T* src, unsigned long long count, int pe,
                             Scope scope = {}) {
@@ -248,7 +250,7 @@ ATOLL_ANYWHERE void iput(const Team& team, T* dst, const T* src, long long dst_s
 }
 
 /// Copy src[i * src_stride] of PE `pe` to dst[i * dst_stride], for each i below the count. Strides count
-/// elements from the first. On return all threads of the scope may read dst.
+/// elements from the first. On return all threads of the scope may read dst. Memory order: as get.
 template <class T, class Scope = Thread>
 ATOLL_ANYWHERE void iget(const Team& team, T* dst, const T* src, long long dst_stride, long long src_stride,
                          unsigned long long count, int pe, Scope scope = {}) {
@@ -283,7 +285,7 @@ template <class Scope = Thread> ATOLL_ANYWHERE void quiet(const Team& team, Scop
 }
 
 /// Order the earlier puts, atomics and signals of the scope before its later ones, at each PE. In kernels it
-/// is quiet: they are complete, async_put too.
+/// is quiet: they are complete, async_put too. Memory order: as quiet.
 template <class Scope = Thread> ATOLL_ANYWHERE void fence(const Team& team, Scope scope = {}) {
     const detail::Traced traced(team, scope, Operation::fence);
     detail::settle_far(team, Operation::fence, FarKind::fence, scope);
@@ -291,7 +293,7 @@ template <class Scope = Thread> ATOLL_ANYWHERE void fence(const Team& team, Scop
 }
 
 /// Wait until the sources of the earlier puts of the scope, async_put too, may be written again. It does not
-/// complete them at their targets; quiet does.
+/// complete them at their targets; quiet does. Memory order: none: it completes nothing at the targets.
 template <class Scope = Thread> ATOLL_ANYWHERE void flush(const Team& team, Scope scope = {}) {
     const detail::Traced traced(team, scope, Operation::flush);
     detail::settle_far(team, Operation::flush, FarKind::flush, scope);

@@ -119,7 +119,8 @@ ATOLL_ANYWHERE void tile_reduce(const Team& team, const TileOf<T, Modes>& dst, c
 
 /// Set the tile dst of member `root` to src of member 0 op src of member 1 op …, element by element. The bits
 /// are those of tile_reduce. dst of other members keeps its elements. It may be any memory. A wait longer
-/// than `bound_ns` is reported with `tag`.
+/// than `bound_ns` is reported with `tag`. Memory order: on return all threads of the scope may read dst and
+/// write src.
 template <class T, class S, int Modes, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void tile_rooted_reduce(const Team& team, const TileOf<T, Modes>& dst,
                                        const TileOf<S, Modes>& src, Op op, int root, Scope scope = {},
@@ -136,7 +137,8 @@ ATOLL_ANYWHERE void tile_rooted_reduce(const Team& team, const TileOf<T, Modes>&
 
 /// Set the tile dst of member `root` to src of member 0 op src of member 1 op …, element by element. The bits
 /// are those of tile_reduce. dst of other members keeps its elements. It may be any memory. A wait longer
-/// than `bound_ns` is reported with `tag`.
+/// than `bound_ns` is reported with `tag`. Memory order: on return all threads of the scope may read dst and
+/// write src.
 template <class T, class S, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void tile_rooted_reduce(const Team& team, const Tile<T>& dst, const Tile<S>& src, Op op,
                                        int root, Scope scope = {}, int tag = 0,
@@ -146,7 +148,8 @@ ATOLL_ANYWHERE void tile_rooted_reduce(const Team& team, const Tile<T>& dst, con
 }
 
 /// Set the tile dst of every member to src of member `root`. dst is symmetric; src of other members is not
-/// read. A wait longer than `bound_ns` is reported with `tag`.
+/// read. A wait longer than `bound_ns` is reported with `tag`. Memory order: on return all threads of the
+/// scope may read dst and write src.
 template <class T, class S, int Modes, class Scope = Thread>
 ATOLL_ANYWHERE void tile_broadcast(const Team& team, const TileOf<T, Modes>& dst, const TileOf<S, Modes>& src,
                                    int root, Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -161,7 +164,8 @@ ATOLL_ANYWHERE void tile_broadcast(const Team& team, const TileOf<T, Modes>& dst
 }
 
 /// Set the tile dst of every member to src of member `root`. dst is symmetric; src of other members is not
-/// read. A wait longer than `bound_ns` is reported with `tag`.
+/// read. A wait longer than `bound_ns` is reported with `tag`. Memory order: on return all threads of the
+/// scope may read dst and write src.
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_broadcast(const Team& team, const Tile<T>& dst, const Tile<S>& src, int root,
                                    Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {

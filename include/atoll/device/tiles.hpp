@@ -158,7 +158,7 @@ ATOLL_ANYWHERE void tile_put(const Team& team, const Tile<T>& dst, const Tile<S>
 }
 
 /// Copy a tile src of PE `pe` to the tile dst. On return all threads of the scope may read dst. Both have
-/// dst's shape.
+/// dst's shape. Memory order: as get.
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_get(const Team& team, const Tile<T>& dst, const Tile<S>& src, int pe,
                              Scope scope = {}) {
@@ -174,7 +174,8 @@ ATOLL_ANYWHERE void tile_get(const Team& team, const Tile<T>& dst, const Tile<S>
 
 /// Set the tile dst of every member to src of member 0 op src of member 1 op …, element by element. Folded in
 /// PE order: the same bits on all members. dst may be src. Half types are folded in float. Both are
-/// symmetric, and of src's shape. A wait longer than `bound_ns` is reported with `tag`.
+/// symmetric, and of src's shape. A wait longer than `bound_ns` is reported with `tag`. Memory order: on
+/// return all threads of the scope may read dst and write src.
 template <class T, class S, class Op, class Scope = Thread>
 ATOLL_ANYWHERE void tile_reduce(const Team& team, const Tile<T>& dst, const Tile<S>& src, Op op,
                                 Scope scope = {}, int tag = 0, unsigned long long bound_ns = 0) {
@@ -192,6 +193,7 @@ ATOLL_ANYWHERE void tile_reduce(const Team& team, const Tile<T>& dst, const Tile
 
 /// Gather the tiles src of member 0, 1, … one below the other in dst of every member. The target is
 /// symmetric, and has n_pes times the rows of src. A wait longer than `bound_ns` is reported with `tag`.
+/// Memory order: on return all threads of the scope may read dst and write src.
 template <class T, class S, class Scope = Thread>
 ATOLL_ANYWHERE void tile_allgather(const Team& team, const Tile<T>& dst, const Tile<S>& src, Scope scope = {},
                                    int tag = 0, unsigned long long bound_ns = 0) {

@@ -67,7 +67,8 @@ def get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = ...) -> Any:
     On return all threads of the scope may read dst. The arrays are contiguous and of one dtype. The
     smaller of the two sizes is moved.
 
-    Local. Called by all threads of the scope. OpenSHMEM: shmem_get.
+    Local. Called by all threads of the scope. Memory order: the data have arrived on return. It orders
+    no other operation. OpenSHMEM: shmem_get.
     """
 
 def put_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = ...) -> Any:
@@ -86,7 +87,8 @@ def get_nbi(team: Any, dst: Any, src: Any, pe: Any, scope: Any = ...) -> Any:
     dst may be read only after quiet. The arrays are contiguous and of one dtype. The smaller of the two
     sizes is moved.
 
-    Local. Called by all threads of the scope. OpenSHMEM: shmem_get_nbi.
+    Local. Called by all threads of the scope. Memory order: the data arrive by quiet. It orders no
+    other operation. OpenSHMEM: shmem_get_nbi.
     """
 
 def iput(team: Any, dst: Any, src: Any, dst_stride: Any, src_stride: Any, count: Any, pe: Any, scope: Any = ...) -> Any:
@@ -102,7 +104,7 @@ def iget(team: Any, dst: Any, src: Any, dst_stride: Any, src_stride: Any, count:
 
     Strides count elements from the first. On return all threads of the scope may read dst.
 
-    Local. Called by all threads of the scope. OpenSHMEM: shmem_iget.
+    Local. Called by all threads of the scope. Memory order: as get. OpenSHMEM: shmem_iget.
     """
 
 def put_signal(team: Any, dst: Any, src: Any, signal: Any, value: Any, op: Any, pe: Any, scope: Any = ...) -> Any:
@@ -324,7 +326,7 @@ def fence(team: Any, scope: Any = ...) -> Any:
 
     In kernels it is quiet: they are complete, async_put too.
 
-    Local. Called by all threads of the scope. OpenSHMEM: shmem_fence.
+    Local. Called by all threads of the scope. Memory order: as quiet. OpenSHMEM: shmem_fence.
     """
 
 def quiet(team: Any, scope: Any = ...) -> Any:
@@ -342,7 +344,8 @@ def flush(team: Any, scope: Any = ...) -> Any:
 
     It does not complete them at their targets; quiet does.
 
-    Local. Called by all threads of the scope. Atoll's own.
+    Local. Called by all threads of the scope. Memory order: none: it completes nothing at the targets.
+    Atoll's own.
     """
 
 def wait_until(team: Any, ivar: Any, cmp: Any, value: Any, scope: Any = ..., tag: Any = ..., bound_ns: Any = ...) -> Any:
@@ -498,7 +501,7 @@ def tile_get(team: Any, dst: Any, src: Any, pe: Any, scope: Any = ...) -> Any:
 
     On return all threads of the scope may read dst. The smaller of the two shapes is moved.
 
-    Local. Called by all threads of the scope. Atoll's own.
+    Local. Called by all threads of the scope. Memory order: as get. Atoll's own.
     """
 
 def tile_reduce(team: Any, dst: Any, src: Any, op: Any, scope: Any = ..., tag: Any = ..., bound_ns: Any = ...) -> Any:
@@ -507,14 +510,16 @@ def tile_reduce(team: Any, dst: Any, src: Any, op: Any, scope: Any = ..., tag: A
     Folded in PE order: the same bits on all members. dst may be src.
 
     Collective: One scope of each member calls it, one call at a time for a team, in the same order. All
-    members pass the same sizes. Atoll's own.
+    members pass the same sizes. Memory order: on return all threads of the scope may read dst and write
+    src. Atoll's own.
     """
 
 def tile_allgather(team: Any, dst: Any, src: Any, scope: Any = ..., tag: Any = ..., bound_ns: Any = ...) -> Any:
     """Gather the tiles src of member 0, 1, … one below the other in dst of every member.
 
     Collective: One scope of each member calls it, one call at a time for a team, in the same order. All
-    members pass the same sizes. Atoll's own.
+    members pass the same sizes. Memory order: on return all threads of the scope may read dst and write
+    src. Atoll's own.
     """
 
 def async_put(team: Any, dst: Any, src: Any, pe: Any, scope: Any = ...) -> Any:
@@ -647,16 +652,17 @@ def outbox(team: Any, box: Any, pe: Any, scope: Any = ..., tag: Any = ..., bound
     Send by `out = dev.post_next(out, src)`, and call `dev.close(out)` at the end. No other thread may
     post to that PE meanwhile. All calls with it use its scope.
 
-    Local. Called by all threads of the scope. Atoll's own.
+    Local. Called by all threads of the scope. Memory order: none. Atoll's own.
     """
 
 def post_next(out: Any, src: Any) -> Any:
     """Send src as the next message of an outbox, and return the outbox's new state.
 
     The source is contiguous, any memory of this PE, and may be written again afterwards. It waits while
-    8 messages are in flight. A message orders no other data.
+    8 messages are in flight.
 
-    Local. Called by all threads of the scope. Atoll's own.
+    Local. Called by all threads of the scope. Memory order: none: a message orders no other data.
+    Atoll's own.
     """
 
 def inbox(team: Any, box: Any, pe: Any, scope: Any = ..., tag: Any = ..., bound_ns: Any = ...) -> Any:
@@ -665,7 +671,7 @@ def inbox(team: Any, box: Any, pe: Any, scope: Any = ..., tag: Any = ..., bound_
     Receive by `come = dev.receive_next(come, dst)`, and call `dev.close(come)` at the end. No other
     thread may receive from that PE meanwhile. All calls with it use its scope.
 
-    Local. Called by all threads of the scope. Atoll's own.
+    Local. Called by all threads of the scope. Memory order: none. Atoll's own.
     """
 
 def receive_next(come: Any, dst: Any) -> Any:
@@ -674,7 +680,8 @@ def receive_next(come: Any, dst: Any) -> Any:
     The destination is contiguous, any memory of this PE. On return all threads of the scope may read
     it.
 
-    Local. Called by all threads of the scope. Atoll's own.
+    Local. Called by all threads of the scope. Memory order: none: a message orders no other data.
+    Atoll's own.
     """
 
 def has_message(come: Any) -> Any:
@@ -691,7 +698,7 @@ def begin(which: Any) -> Any:
     One thread calls `store` or `load` for each part; then all call `end`. All messages of such a
     mailbox have the same number of parts. An outbox waits here while 8 messages are in flight.
 
-    Local. Called by all threads of the scope. Atoll's own.
+    Local. Called by all threads of the scope. Memory order: none. Atoll's own.
     """
 
 def store(out: Any, part: Any, data: Any) -> Any:
@@ -703,7 +710,7 @@ def store(out: Any, part: Any, data: Any) -> Any:
 def load(come: Any, part: Any) -> Any:
     """Wait for part number `part` of the message that was begun, and return it.
 
-    Local. Called by one thread. Atoll's own.
+    Local. Called by one thread. Memory order: none: a message orders no other data. Atoll's own.
     """
 
 def end(which: Any) -> Any:
@@ -732,7 +739,7 @@ def meeting(team: Any, scope: Any = ..., tag: Any = ..., bound_ns: Any = ...) ->
     Call `met = dev.sync_next(met)` in place of dev.sync, and `dev.close(met)` at the end. No other
     thread may use the team for sync or collectives meanwhile.
 
-    Local. Called by all threads of the scope. Atoll's own.
+    Local. Called by all threads of the scope. Memory order: none. Atoll's own.
     """
 
 def sync_next(met: Any, order: Any = ...) -> Any:

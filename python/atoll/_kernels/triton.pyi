@@ -72,7 +72,8 @@ def get(team: Any, dst: Any, src: Any, n: Any, pe: Any, BLOCK: Any = ...) -> Any
 
     On return all threads of the program may read dst. Both pointers are to the same type.
 
-    Local. Called by all of the program. OpenSHMEM: shmem_get.
+    Local. Called by all of the program. Memory order: the data have arrived on return. It orders no
+    other operation. OpenSHMEM: shmem_get.
     """
 
 def put_nbi(team: Any, dst: Any, src: Any, n: Any, pe: Any, BLOCK: Any = ...) -> Any:
@@ -90,7 +91,8 @@ def get_nbi(team: Any, dst: Any, src: Any, n: Any, pe: Any, BLOCK: Any = ...) ->
 
     dst may be read only after quiet. Both pointers are to the same type.
 
-    Local. Called by all of the program. OpenSHMEM: shmem_get_nbi.
+    Local. Called by all of the program. Memory order: the data arrive by quiet. It orders no other
+    operation. OpenSHMEM: shmem_get_nbi.
     """
 
 def iput(team: Any, dst: Any, src: Any, dst_stride: Any, src_stride: Any, n: Any, pe: Any, BLOCK: Any = ...) -> Any:
@@ -106,7 +108,7 @@ def iget(team: Any, dst: Any, src: Any, dst_stride: Any, src_stride: Any, n: Any
 
     Strides count elements from the first. On return all threads of the program may read dst.
 
-    Local. Called by all of the program. OpenSHMEM: shmem_iget.
+    Local. Called by all of the program. Memory order: as get. OpenSHMEM: shmem_iget.
     """
 
 def put_signal(team: Any, dst: Any, src: Any, n: Any, signal: Any, value: Any, op: Any, pe: Any, BLOCK: Any = ...) -> Any:
@@ -330,7 +332,7 @@ def fence(team: Any) -> Any:
 
     In kernels it is quiet: they are complete, async_put too.
 
-    Local. Called by all of the program. OpenSHMEM: shmem_fence.
+    Local. Called by all of the program. Memory order: as quiet. OpenSHMEM: shmem_fence.
     """
 
 def quiet(team: Any) -> Any:
@@ -348,7 +350,8 @@ def flush(team: Any) -> Any:
 
     It does not complete them at their targets; quiet does.
 
-    Local. Called by all of the program. Atoll's own.
+    Local. Called by all of the program. Memory order: none: it completes nothing at the targets.
+    Atoll's own.
     """
 
 def wait_until(team: Any, ivar: Any, cmp: Any, value: Any, tag: Any = ..., bound_ns: Any = ...) -> Any:
@@ -490,7 +493,7 @@ def tile_get(team: Any, dst: Any, src: Any, dst_pitch: Any, src_pitch: Any, rows
 
     On return all threads of the program may read dst.
 
-    Local. Called by all of the program. Atoll's own.
+    Local. Called by all of the program. Memory order: as get. Atoll's own.
     """
 
 def tile_reduce(team: Any, dst: Any, src: Any, dst_pitch: Any, src_pitch: Any, rows: Any, cols: Any, op: Any, COLS: Any = ..., tag: Any = ..., bound_ns: Any = ...) -> Any:
@@ -499,14 +502,16 @@ def tile_reduce(team: Any, dst: Any, src: Any, dst_pitch: Any, src_pitch: Any, r
     Folded in PE order: the same bits on all members. dst may be src.
 
     Collective: One program of each member calls it, one call at a time for a team, in the same order.
-    All members pass the same sizes. Atoll's own.
+    All members pass the same sizes. Memory order: on return all threads of the program may read dst and
+    write src. Atoll's own.
     """
 
 def tile_allgather(team: Any, dst: Any, src: Any, dst_pitch: Any, src_pitch: Any, rows: Any, cols: Any, ROWS: Any = ..., COLS: Any = ..., tag: Any = ..., bound_ns: Any = ...) -> Any:
     """Gather the tiles src of member 0, 1, … one below the other in dst of every member.
 
     Collective: One program of each member calls it, one call at a time for a team, in the same order.
-    All members pass the same sizes. Atoll's own.
+    All members pass the same sizes. Memory order: on return all threads of the program may read dst and
+    write src. Atoll's own.
     """
 
 def sync(team: Any, order: Any = ..., tag: Any = ..., bound_ns: Any = ...) -> Any:
