@@ -204,6 +204,42 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         number = self._layout.axis_number(axis)
         return self._layout.axes[number].indices(self._layout.coordinates(self._pe(pe))[number])
 
+    def global_index(self, index: int | Sequence[int], pe: int | None = None) -> tuple[int, ...]:
+        """Return the place in the whole array of an element of a PE's part, such as `a.local[index]`.
+
+        Parameters
+        ----------
+        index
+            One integer for each axis, within the part; negative numbers count from its end.
+        pe
+            A number within the array's team. None: this PE.
+
+        Returns
+        -------
+        tuple of int
+            One global index for each axis.
+
+        Raises
+        ------
+        IndexError
+            If the part has no such element.
+        PeError
+            If there is no such PE.
+        """
+        key = key_of(index)
+        coordinates = self._layout.coordinates(self._pe(pe))
+        if len(key) != self.ndim or not all(is_one(each) and not isinstance(each, bool) for each in key):
+            raise IndexError(f"global_index({index}): expected one integer for each of the {self.ndim} axes.")
+        found = []
+        for number, (axis, at, local) in enumerate(zip(self._layout.axes, coordinates, key, strict=True)):
+            indices = axis.indices(at)
+            if not -len(indices) <= local < len(indices):
+                raise IndexError(
+                    f"global_index({index}): axis {number} of the part has {len(indices)} elements, and none at {local}."
+                )
+            found.append(int(indices[local]))
+        return tuple(found)
+
     def _pe(self, pe: int | None) -> int:
         if pe is None:
             return self._me

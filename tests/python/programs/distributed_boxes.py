@@ -50,6 +50,30 @@ def boxes_are_read_from_any_side(rng: random.Random) -> None:
         assert gathered is not None and gathered.flags.writeable
     else:
         assert gathered is None
+    b = arrays.zeros(a.shape, a.dtype)
+    b.scatter(gathered, root)
+    equal(b.to_numpy(), whole)
+    refused(
+        [(lambda: b.scatter(whole[:-1] if atoll.my_pe() == root else None, root), "root's array has shape")]
+    )
+    refused([(lambda: b.scatter(None, root), "the root passed no array; expected one of shape")])
+    equal(b.to_numpy(), whole)
+
+
+@check
+def elements_of_a_part_have_global_indices(rng: random.Random) -> None:
+    a, whole = some_array(rng)
+    for pe in range(atoll.n_pes()):
+        shape = tuple(len(a.global_indices(axis, pe)) for axis in range(a.ndim))
+        if 0 in shape:
+            continue
+        local = tuple(rng.randint(-n, n - 1) for n in shape)
+        place = a.global_index(local, pe)
+        assert place == tuple(int(a.global_indices(axis, pe)[i]) for axis, i in enumerate(local))
+        if pe == atoll.my_pe():
+            assert a.local[local] == whole[place]
+    beyond = (a.shape[0], *(0 for _ in a.shape[1:]))
+    refused([(lambda: a.global_index(beyond), f"axis 0 of the part has {len(a.global_indices(0))} elements")])
 
 
 @check

@@ -14,6 +14,7 @@ from .._boxes import Boxes
 from .._compared import collective
 from .._layout import Dist, Width, layout
 from .._teams import _current
+from .._together import before_barrier
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -132,6 +133,40 @@ class Copies(Boxes):
         found = self._on_host(...) if self._me == root else None
         _current.barrier()
         return found
+
+    @collective("array", on_gpus=True, on_copies=True)
+    def scatter(self, array: Any = None, root: int = 0) -> None:
+        """Set all elements to those of an ordinary array of PE `root`, the inverse of `gather`. Collective.
+
+        Afterwards every PE sees the new elements.
+
+        Parameters
+        ----------
+        array
+            An array of this shape, of any library. It is read on the root alone; others may leave it out.
+        root
+            A PE number within the array's team.
+
+        Raises
+        ------
+        ShapeMismatch, ValueError
+            On every PE, if the array of the root has another shape, or the root has none.
+        PeError
+            If the root is no PE of the team.
+        """
+        self._pe(root)
+        _current.barrier()  # others may still read what it had
+        with before_barrier():
+            if self._me == root:
+                self._set_all(array)
+
+    def _set_all(self, array: Any) -> None:
+        if array is None:
+            raise ValueError(f"the root passed no array; expected one of shape {self.shape}.")
+        given = np.asarray(_libraries.on_host(array))
+        if given.shape != self.shape:
+            raise atoll.ShapeMismatch(f"the root's array has shape {given.shape}; expected {self.shape}.")
+        self[...] = given
 
     @collective(on_gpus=True, on_copies=True)
     def copy(self) -> DistArray:
