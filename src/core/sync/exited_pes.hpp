@@ -31,8 +31,8 @@ class ExitedPes {
     std::string text(bool initialized = true) const;
     /// The same for a wait in a collective call, which finalize would not help: "PE 3 left the job".
     std::string text_in_call() const;
-    /// Returns a sentence that begins with a space, on the PE's last call and the one in which this PE waits.
-    /// Empty if the recorders do not have the calls of the PE.
+    /// Returns a sentence on the last call of the PE, and on `call`, in which this PE waits. A space comes
+    /// first. Empty if the recorders do not have the calls of the PE.
     std::string calls_text(std::uint32_t team, std::uint32_t call) const;
 
   private:
