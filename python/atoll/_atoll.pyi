@@ -736,6 +736,11 @@ def _install_crash_stack() -> None:
 def _ignored(text: str) -> None:
     """Keep an exception that Python ignores, for reports of hangs."""
 
+def _will_rejoin() -> None:
+    """
+    Let errors about arrays of past jobs name a pool's reason for the end of this one.
+    """
+
 def _hook(kind: Any, value: Any, trace: Any) -> None:
     """
     The sys.excepthook: reports an uncaught exception, protected from SIGINT.
@@ -4665,7 +4670,7 @@ def _pool_table_bytes(segments: int) -> int:
 def _pool_remove(address: int) -> Any:
     """Remove a slab; returns the object that it kept alive."""
 
-def send(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None:
+def send(src: AnySource, pe: int, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Send src to PE pe, which calls recv.
 
@@ -4674,7 +4679,7 @@ def send(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = N
     Parameters
     ----------
     src
-        Any array; on a GPU a symmetric one.
+        Any array, on a GPU a symmetric one; or a list or number, as np.array makes it an array.
     pe
         Number of the receiver.
     team
@@ -4761,6 +4766,8 @@ class group:
     """
 
     def __init__(self, team: Team | None = None) -> None: ...
+
+    def __repr__(self) -> str: ...
 
     def __enter__(self) -> group: ...
 

@@ -398,7 +398,7 @@ def _watch() -> None:
             # that report.
             _say_where(first, trace if first is value else first.__traceback__)
             return ends
-        if isinstance(value, AttributeError):
+        if isinstance(value, AttributeError | TypeError):
             from ._names.others import explain
 
             explain(value)
@@ -450,6 +450,16 @@ def program_line() -> tuple[str, int]:
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back  # type: ignore[assignment]
     return "", 0
+
+
+def alone_text() -> str:
+    """Return a sentence for errors of the only PE of a job that no launcher started; else nothing."""
+    if _launched or _atoll.n_pes() > 1:
+        return ""
+    program = Path(sys.argv[0]).name if sys.argv else ""
+    if not program.endswith(".py") or program == "__main__.py":
+        program = "program.py"
+    return f" This process was started alone; start several by: atoll run -n 4 {program}"
 
 
 def line_text() -> str:

@@ -23,6 +23,10 @@ class Notebook:
         """Run a cell; return all that it shows. The text of an error begins with "error"."""
         return shown(self._run(source, while_it_runs))
 
+    def count(self) -> int:
+        """Return the number that the notebook shows at the last cell, as In [3]."""
+        return int(self._client.nb.cells[-1].execution_count)
+
     def outputs(self, source: str) -> list[Any]:
         """Run a cell; return its outputs."""
         found: list[Any] = self._run(source, None).outputs

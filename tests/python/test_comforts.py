@@ -273,6 +273,12 @@ def test_log_records_outside_a_job() -> None:
         ("cswap", "atoll.atomic_compare_swap(dst, cond, value, pe)"),
         ("shmem_int_finc", "atoll.atomic_fetch_inc(dst, pe)"),
         ("shmem_long_atomic_fadd", "atoll.atomic_fetch_add(dst, value, pe)"),
+        ("signal_op", "atoll.signal_set(sig, value, pe), signal_add, or put_signal(..., op=)"),
+        ("sum", "atoll.sum_reduce(dst, src), over PEs"),
+        ("max", "atoll.max_reduce(dst, src), over PEs"),
+        ("synchronize", "atoll.barrier_all() for PEs, quiet() for puts"),
+        ("arange", "atoll.arrays.arange, for distributed arrays"),
+        ("random", "atoll.arrays.random, for distributed arrays"),
     ],
 )
 def test_names_of_other_libraries_are_known(name: str, ours: str) -> None:
@@ -294,6 +300,15 @@ def test_names_of_other_libraries_are_known(name: str, ours: str) -> None:
         ("Semaphore", "atoll.Lock() admits one PE at a time, and nothing admits several"),
         ("Compute_dims", "divmod(atoll.my_pe(), columns) is the place in a grid, see atoll.Team.split_2d"),
         ("Manager", "atoll.bcast_object and atoll.allgather_object give objects to all PEs"),
+        (
+            "MPI",
+            "Atoll has its own calls, such as atoll.send and atoll.sum_reduce; docs/from-mpi4py.md has those for mpi4py's",
+        ),
+        (
+            "start",
+            "atoll.init() joins the job, and `atoll run -n 4 program.py` or atoll.launch(fn, 4) starts its PEs",
+        ),
+        ("sort", "np.sort takes distributed arrays, those of atoll.arrays"),
         ("Reduce", "did you mean 'reduce'?"),
         ("lock", "did you mean 'Lock'?"),
         ("shmem_int_put", "did you mean 'put'?"),
@@ -302,6 +317,20 @@ def test_names_of_other_libraries_are_known(name: str, ours: str) -> None:
 def test_names_without_a_counterpart_get_advice(name: str, advice: str) -> None:
     with pytest.raises(AttributeError, match=re.escape(f"no attribute {name!r}; {advice}") + "$"):
         getattr(atoll, name)
+
+
+def test_names_of_arrays_exist_there() -> None:
+    for name in others._OF_ARRAYS.split():
+        assert name in arrays.__all__ and not hasattr(atoll, name)
+    for name in others._OF_NUMPY.split():
+        assert not hasattr(atoll, name)
+        with pytest.raises(AttributeError, match=f"takes distributed arrays: np.{name}$"):
+            getattr(arrays, name)
+
+
+def test_a_team_is_made_by_split() -> None:
+    said = python("import atoll\natoll.init()\natoll.Team(3)\n").stderr
+    assert "TypeError: Team() makes no teams; split one, as in team = atoll.WORLD.split(color)." in said
 
 
 def test_a_module_that_is_not_imported_is_named() -> None:

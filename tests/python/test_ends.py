@@ -119,11 +119,44 @@ def test_an_exit_without_finalize_is_announced(job: Job, tmp_path: Path, how: st
         assert done.returncode != 0
         said = done.stderr
         # On a busy machine the process may not have ended yet.
-        last = r"atoll run: PE 1 (exited with status 0|left the job) without finalize, and PE 0 waited for it in barrier at "
+        last = r"atoll run: PE 1 (exited with status 0|left the job), and PE 0 waited for it in barrier at "
         assert re.match(last + r"program\.py:", said.splitlines()[-1]), said
     else:
         said = run_without_launcher(tmp_path, code, 2)[0].stderr
-    assert "PeDied" in said and "PE 1 left the job without finalize" in said
+    assert "PeDied" in said and "PE 1 left the job, so this cannot end: barrier" in said
+    assert "PE 1 left before its first call of the world team, and this PE waits in call 1: " in said
+
+
+def test_an_exit_tells_the_calls_of_each(job: Job) -> None:
+    done = job(
+        """
+        atoll.init()
+        atoll.sum_reduce(1)
+        atoll.barrier_all()
+        try:
+            if atoll.my_pe() != 1: atoll.barrier_all()
+        except atoll.PeDied as error:
+            print(error, file=sys.stderr)
+            raise
+        """,
+        2,
+        ok=False,
+    )
+    said = done.stderr
+    assert re.search(
+        r"so this cannot end: barrier.* PE 1 left after call 2 of the world team \(barrier.*\), and this PE waits in "
+        r"call 3: every PE must make the same collective calls\.",
+        said,
+    ), said
+    assert "finalize" not in said, said
+
+
+def test_a_job_of_one_names_the_launcher(job: Job) -> None:
+    said = python("import atoll\natoll.init()\natoll.put(atoll.zeros(1), 1.0, 1)\n").stderr
+    assert "put(): PE 1 does not exist: the team has 1 PE, number 0." in said
+    assert "This process was started alone; start several by: atoll run -n 4 program.py\n" in said, said
+    said = job("atoll.init()\natoll.put(atoll.zeros(1), 1.0, 1)", 1, ok=False).stderr
+    assert "does not exist" in said and "started alone" not in said
 
 
 def test_leaving_without_finalize_does_not_wait(job: Job) -> None:

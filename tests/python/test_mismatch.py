@@ -363,3 +363,29 @@ def test_a_team_that_is_made_again_is_no_difference(job: Job) -> None:
     assert re.match(
         r"atoll run: PE 1 called fcollect\(bytes=72.*, where PE 0(,2)? called fcollect\(bytes=64", last
     ), last
+
+
+def test_calls_have_the_names_that_the_program_used(job: Job) -> None:
+    for call, name, inner in (
+        ("atoll.print('x')", "print", "fcollect"),
+        ("atoll.once(lambda: 1)()", "once", ""),
+        ("atoll.zeros(3)", "zeros", "allocate"),
+        ("atoll.signal()", "signal", "allocate"),
+        ("atoll.Lock()", "Lock", "allocate"),
+    ):
+        done = job(f"atoll.init()\nif atoll.my_pe() == 1: atoll.barrier_all()\nelse: {call}", 2, ok=False)
+        assert re.search(rf"PE 0 called {name} at \S*program\.py:4 \(its {inner}", done.stderr), done.stderr
+
+
+def test_the_end_of_another_names_the_call_of_an_array(job: Job) -> None:
+    done = job(
+        """
+        atoll.init()
+        a = atoll.arrays.ones(8)
+        if atoll.my_pe() == 1: sys.exit(0)
+        a.sum()
+        """,
+        2,
+        ok=False,
+    )
+    assert re.search(r"PE 0 waited for it in sum \(its \w+\) at program\.py:", done.stderr), done.stderr

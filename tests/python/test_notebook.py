@@ -68,6 +68,9 @@ def test_equal_exceptions_are_shown_once(notebook: Notebook) -> None:
     assert "_pool" not in out and "run_cell" not in out
     out = notebook.run("%%atoll\nif atoll.my_pe() == 1: raise KeyError('one')\natoll.barrier_all()")
     assert out.startswith("error PE 1 raised KeyError: 'one'"), out
+    assert (
+        "Symmetric arrays and teams made before are gone: the PEs left the job and joined it again." in out
+    ), out
     assert by_pe(notebook.run("%%atoll\natoll.sum_reduce(np.array([x]))")) == [
         "[0] array([2])",
         "[1] array([2])",
@@ -111,9 +114,24 @@ def test_magics_within_cells_are_named(notebook: Notebook, line: str) -> None:
 def test_a_dead_pe_is_named_and_the_next_cell_has_new_pes(notebook: Notebook) -> None:
     notebook.run("%%atoll -n 2\nx = 3")
     out = notebook.run("%%atoll\nimport os\nif atoll.my_pe() == 1: os._exit(4)\natoll.barrier_all()")
-    assert out.startswith("error PeDied: Pool: PE 1 "), out
+    assert out.startswith("error PeDied: PE 1 "), out
+    assert "Names, arrays and teams made before are gone; the next cell starts new PEs." in out, out
     out = notebook.run("%%atoll\n'x' in globals()")
     assert "names of earlier cells are gone" in out and by_pe(out)[1:] == ["[0] False", "[1] False"], out
+
+
+def test_cells_have_the_number_of_the_notebook(notebook: Notebook) -> None:
+    notebook.run("1 + 1")
+    out = notebook.run("%%atoll -n 1\nw = atoll.zeros(1)\ndef f(): return 1 / 0\nf()")
+    numbers = set(re.findall(r"<cell (\S+) of %%atoll>", out))
+    assert numbers == {str(notebook.count())}, out
+
+
+def test_an_array_of_before_a_failure_tells_why_it_is_gone(notebook: Notebook) -> None:
+    notebook.run("%%atoll -n 2\nw = atoll.zeros(1)")
+    notebook.run("%%atoll\nif atoll.my_pe() == 1: raise KeyError('one')\natoll.barrier_all()")
+    out = notebook.run("%%atoll\natoll.put(w, 1.0, 0)")
+    assert "UseAfterFree" in out and "the pool's PEs leave their job after a call that failed" in out, out
 
 
 def test_the_time_of_a_cell_is_bounded(notebook: Notebook) -> None:

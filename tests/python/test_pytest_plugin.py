@@ -180,7 +180,7 @@ def test_a_failure_of_one_ends_the_others_and_a_death_is_named(run: Run) -> None
     assert re.search(
         r"PE 1 of 2 failed; PE 0 was interrupted at File .*test_it.py\", line \d+, in test_one", done.stdout
     )
-    assert re.search(r"PeDied: Pool: PE 1 .*3", done.stdout)
+    assert re.search(r"PeDied: PE 1 .*3", done.stdout)
 
 
 PATIENT = """

@@ -45,6 +45,12 @@ _PACKAGE = {
     "atomic_swap(dst, value, pe)": "swap exchange",
     "atomic_compare_swap(dst, cond, value, pe)": "compare_and_swap compare_swap cas cswap atomic_cswap",
     "barrier_all()": "sync_threads ga_sync gsync",
+    "barrier_all() for PEs, quiet() for puts": "synchronize",
+    "signal_set(sig, value, pe), signal_add, or put_signal(..., op=)": "signal_op",
+    "sum_reduce(dst, src), over PEs": "sum",
+    "max_reduce(dst, src), over PEs": "max",
+    "min_reduce(dst, src), over PEs": "min",
+    "prod_reduce(dst, src), over PEs": "prod",
     "Request.wait(), of each request, or quiet() for puts": "waitall wait_all waitany waitsome testall",
     "quiet()": "flush flush_all fence_all win_fence",
     "empty(shape, dtype), zeros or array": "malloc calloc alloc allocate align shmalloc win_allocate win alloc_mem rawarray bytetensor tensor ndarray create value "
@@ -74,7 +80,12 @@ _ADVICE = {
     "divmod(atoll.my_pe(), columns) is the place in a grid, see atoll.Team.split_2d": "compute_dims get_coords get_cart_rank",
     "os.cpu_count() counts the cores, and atoll.n_pes() the PEs": "cpu_count",
     "atoll.bcast_object and atoll.allgather_object give objects to all PEs": "manager",
+    "atoll.init() joins the job, and `atoll run -n 4 program.py` or atoll.launch(fn, 4) starts its PEs": "start",
+    "Atoll has its own calls, such as atoll.send and atoll.sum_reduce; docs/from-mpi4py.md has those for mpi4py's": "mpi",
 }
+# Functions of atoll.arrays, and those of NumPy that take distributed arrays.
+_OF_ARRAYS = "arange linspace random eye from_array from_function redistribute shuffle"
+_OF_NUMPY = "sort argsort unique histogram dot matmul mean std var where concatenate argmax argmin"
 _TEAM = {
     "my_pe() or .rank": "get_rank rank_ getrank",
     "atoll.HOST.my_pe()": "local_rank",
@@ -141,6 +152,10 @@ def _package_text(name: str) -> str:
     if ours := _find(_PACKAGE, name):
         is_whole = "." in ours.partition("(")[0] and not ours.startswith(("WORLD.", "HOST.", "Request."))
         return f"; Atoll's is {ours if is_whole else 'atoll.' + ours}"
+    if name in _OF_ARRAYS.split():
+        return f"; Atoll's is atoll.arrays.{name}, for distributed arrays"
+    if name in _OF_NUMPY.split():
+        return f"; np.{name} takes distributed arrays, those of atoll.arrays"
     advice = _find(_ADVICE, name)
     return f"; {advice}" if advice else ""
 
@@ -202,6 +217,8 @@ def explain(error: BaseException) -> None:
 
     Classes with a __getattr__ add the name themselves.
     """
+    if len(error.args) == 1 and str(error.args[0]).endswith(".Team: no constructor defined!"):
+        error.args = ("Team() makes no teams; split one, as in team = atoll.WORLD.split(color).",)
     if not isinstance(error, AttributeError) or len(error.args) != 1:
         return
     text = str(error.args[0])

@@ -16,7 +16,7 @@ from .. import _atoll
 from .._launching.failures import LaunchError, pe_ranges
 from .._pool.output import labelled
 from .._pool.pool import Pool
-from .._pool.task import ANSWER_SECONDS
+from .._pool.task import ANSWER_SECONDS, without_pool
 from .cells import run_cell
 from .pictures import Forms, taken
 
@@ -66,7 +66,7 @@ class AtollMagics(Magics):
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
         self.pool: Pool | None = None
-        self._cells = 0
+        self._cells: dict[int, int] = {}  # by number of the notebook's: those with it
 
     @line_cell_magic
     def atoll(self, line: str, cell: str | None = None) -> Any:
@@ -118,14 +118,36 @@ class AtollMagics(Magics):
 
     def _run(self, cell: str, timeout: float | None) -> None:
         assert self.pool is not None
-        self._cells += 1
+        joins = self.pool._joins()
         try:
-            shown = self.pool.run(run_cell, cell, f"<cell {self._cells} of %%atoll>", timeout=timeout)
+            shown = self.pool.run(run_cell, cell, self._next_name(), timeout=timeout)
         except (KeyboardInterrupt, Exception) as error:
             self._show_displayed()
-            raise _error_of_cell(error) from None
+            shown_error = _error_of_cell(error)
+            if isinstance(shown_error, CellError | CellInterrupt) and (lost := self._lost_text(joins)):
+                shown_error.args = (f"{str(shown_error).rstrip()}\n{lost}", *shown_error.args[1:])
+            raise shown_error from None
         _display_in_order([displayed for displayed, _ in shown])
         _display({pe: value for pe, (_, value) in enumerate(shown)})
+
+    def _next_name(self) -> str:
+        """Return a name for this cell by the notebook's number, In [17]. Cells that it does not count get a further one."""
+        # IPython's execution_count is that of this cell or of the next one, by version.
+        history = self.shell.history_manager if self.shell is not None else None
+        inputs = [""] if history is None else history.input_hist_parsed
+        number = len(inputs) - 1
+        self._cells[number] = self._cells.get(number, 0) + 1
+        again = f".{self._cells[number]}" if self._cells[number] > 1 else ""
+        return f"<cell {number}{again} of %%atoll>"
+
+    def _lost_text(self, joins: int) -> str:
+        """Return a line on what later cells lack after a failed one; `joins` are those of the pool before it."""
+        assert self.pool is not None
+        if any(state == "ended" for _, _, state in self.pool.status()):
+            return "Names, arrays and teams made before are gone; the next cell starts new PEs."
+        if self.pool._joins() > joins:
+            return "Symmetric arrays and teams made before are gone: the PEs left the job and joined it again. Names live on."
+        return ""
 
     def _show_displayed(self) -> None:
         """Show the objects that the PEs displayed before their cell failed."""
@@ -150,8 +172,7 @@ def _error_of_cell(error: BaseException) -> BaseException:
     if isinstance(report, LaunchError):
         return CellError(str(report), report.pe)
     if isinstance(error, _atoll.Timeout | _atoll.PeDied | _atoll.CollectiveMismatch):
-        text = str(error).replace(f"Pool.run({run_cell.__name__})", "this cell")
-        text = text.replace(" Pool.restart() starts new PEs.", "")  # the next cell does
+        text = without_pool(str(error), run_cell.__name__, "this cell")  # the next cell starts new PEs
         return CellError(f"{type(error).__name__}: {text}")
     return error
 

@@ -523,8 +523,9 @@ class PoolJob:
             return f"(no report: {error})"
         return found.stdout or found.stderr
 
-    def _death(self) -> BaseException:
-        error = _atoll.PeDied(f"Pool: {self.ended}. Pool.restart() starts new PEs.")
+    def _death(self, task: Task | None = None) -> BaseException:
+        during = "" if task is None or self._lost not in task.missing else f" during {task.name}"
+        error = _atoll.PeDied(f"Pool: {self.ended}{during}. Pool.restart() starts new PEs.")
         error.pe = -1 if self._lost is None else self._lost  # type: ignore[attr-defined]
         return error
 
@@ -560,4 +561,4 @@ class PoolJob:
             if task.message is not None:
                 task.message.close()
             if task in begun or task.future.set_running_or_notify_cancel():
-                task.fail(task.error or self._death())
+                task.fail(task.error or self._death(task if task in begun else None))

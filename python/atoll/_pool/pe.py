@@ -30,6 +30,7 @@ from atoll import _atoll  # noqa: E402
 from atoll._launching.failures import describe  # noqa: E402
 from atoll._launching.wire import PACKET_BYTES, Message, load, pickler, receive, send  # noqa: E402
 from atoll._pool.names import Names, dump_result  # noqa: E402
+from atoll._pool.task import refused_result  # noqa: E402
 
 STEP = struct.Struct("<q")  # the world team's step, before each answer
 NAMES = Names()
@@ -78,6 +79,7 @@ def join() -> None:
     """Enter the job as if new: leave it first if a collective has failed there. The pool has stopped all PEs."""
     while atoll.is_initialized():
         _atoll._meet_elsewhere()
+        _atoll._will_rejoin()
         atoll.finalize()
     gc.collect()
     atoll.init()
@@ -93,7 +95,10 @@ def call(packet: memoryview, fds: list[int]) -> tuple[bytes, Message]:
         fn, args, kwargs = load(packet, fds, shared=False)
         result = fn(*args, **kwargs)
         _running = False
-        return b"r", Message(result, dump_result)
+        try:
+            return b"r", Message(result, dump_result)
+        except Exception as error:
+            raise refused_result(PE, result, error) from None
     except BaseException as error:
         _running = False
         return b"e", Message(describe(error))

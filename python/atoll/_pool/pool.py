@@ -20,7 +20,7 @@ from .._launching.failures import launch_error
 from .._launching.launch import launcher_path, surroundings
 from .job import PoolJob
 from .output import Output
-from .task import ANSWER_SECONDS, Task, name_of
+from .task import ANSWER_SECONDS, Task, call_name, name_of, refused_argument
 from .variables import Value, Variables
 
 Result = TypeVar("Result")
@@ -393,6 +393,11 @@ class Pool(Executor):
 
     # ---- within
 
+    def _joins(self) -> int:
+        """Return how often the PEs have joined the job."""
+        job = self._jobs.current
+        return 0 if job is None else job.joins
+
     def _new(self) -> PoolJob:
         return PoolJob(self._n_pes, self._env, self._output.show)
 
@@ -425,7 +430,10 @@ class Pool(Executor):
                 f"Pool: the function is {fn!r}; pass a function, and its arguments after it."
             )
         known = call[0].variables if isinstance(call[0], _Each) else ()
-        message, variables = self._variables.encode(call, job, known)
+        try:
+            message, variables = self._variables.encode(call, job, known)
+        except Exception as error:
+            raise refused_argument(call_name(name_of(fn), collective), call, error) from None
         return Task(message, collective, timeout, name_of(fn), variables)
 
     def _interrupt(self, task: Task) -> None:

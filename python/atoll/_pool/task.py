@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import _atoll
 from .._launching.failures import Failure, caller_error, launch_error, pe_ranges
-from .._launching.wire import Message
+from .._launching.wire import Message, dumps
 from .names import Key
 from .output import Lines
 from .variables import Value
@@ -32,6 +32,9 @@ AGAIN_SECONDS = 10.0  # the least time between two reports of one future
 
 
 _RETURNED = re.compile(r"between calls of the pool, and PE [\d,-]+ waits? for (it|them) in ")
+
+
+_GOES_ON = "The call goes on; Pool.interrupt() interrupts it."
 
 
 class PoolFuture(Future[Any]):
@@ -60,13 +63,10 @@ class PoolFuture(Future[Any]):
         explain = self.explain
         now = time.monotonic()
         # A report takes a while, so a program that asks again and again gets few.
-        if (
-            explain is None
-            or timeout is None
-            or timeout < EXPLAINED_SECONDS
-            or now - self.explained_at < AGAIN_SECONDS
-        ):
+        if timeout is None:
             return error
+        if explain is None or timeout < EXPLAINED_SECONDS or now - self.explained_at < AGAIN_SECONDS:
+            return FutureTimeoutError(f"No result within {timeout} seconds. {_GOES_ON}")
         self.explained_at = now
         return FutureTimeoutError(explain(timeout))
 
@@ -86,9 +86,7 @@ class Task:
         self.variables = variables  # that its functions use, as they were when it was made
         self.collective = collective
         self.timeout = timeout
-        self.name = (
-            f"{'run' if collective else 'submit'}({name})" if message is not None else "the join of the job"
-        )
+        self.name = "the join of the job" if message is None else call_name(name, collective)
         self.future = PoolFuture()
         self.begun = 0.0  # when it was sent; 0: it is queued
         self.missing: set[int] = set()
@@ -189,6 +187,11 @@ def runnable_seconds(pid: int) -> float:
         return now
 
 
+def call_name(name: str, collective: bool) -> str:
+    """Return the name of a call in messages."""
+    return f"{'run' if collective else 'submit'}({name})"
+
+
 def name_of(function: Callable[..., Any]) -> str:
     """Return the name of a function in messages."""
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
@@ -238,7 +241,35 @@ def submitted_text(task: Task, timeout: float, report: str) -> str:
             " One task runs on one PE, and a collective call needs all of its team: "
             "call functions with collectives by Pool.run."
         )
+    text += f" {_GOES_ON}"
     return f"{text}\n{report}".rstrip()
+
+
+def refused_argument(call: str, call_of: tuple[Any, ...], error: Exception) -> Exception:
+    """Return the error of a call that cannot be sent, with the argument at fault if one cannot be pickled alone."""
+    fn, args, kwargs = call_of
+    parts = [("the function", fn)]
+    parts += [(f"argument {i}", value) for i, value in enumerate(args, 1)]
+    parts += [(f"argument {name}=", value) for name, value in kwargs.items()]
+    for which, value in parts:
+        try:
+            dumps(value)
+        except Exception as reason:
+            text = f"Pool.{call}: {which}, {type(value).__name__!r}, cannot be sent to a PE: {reason}"
+            return (type(error) if type(error) in (TypeError, ImportError) else TypeError)(text)
+    return error
+
+
+def refused_result(pe: int, value: object, error: Exception) -> Exception:
+    """Return the error of a result that cannot be pickled."""
+    text = f"the result of PE {pe}, {type(value).__name__!r}, cannot be sent to the pool: {error}"
+    return (type(error) if type(error) in (TypeError, ImportError) else TypeError)(text)
+
+
+def without_pool(text: str, function: str, shown: str) -> str:
+    """Return the text of a pool's error for those who did not make the pool: `shown` is in the place of the call."""
+    text = text.removeprefix("Pool: ").replace(f" during run({function})", "")
+    return text.replace(f"Pool.run({function})", shown).replace(" Pool.restart() starts new PEs.", "")
 
 
 def unreadable(pe: int, error: Exception) -> Failure:

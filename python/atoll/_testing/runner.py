@@ -15,7 +15,7 @@ from _pytest._io import TerminalWriter
 from .. import _atoll
 from .._launching.failures import Failure, exception_of, launch_error, pe_ranges
 from .._pool.pool import Pool
-from .._pool.task import Task
+from .._pool.task import Task, without_pool
 from .outcome import Outcome, Phases, joint, outcome_of, worst_of
 from .pe import TestEnded, prepare, run_test
 from .text import merged, merged_sections
@@ -123,8 +123,7 @@ class Runner:
             else:
                 others[pe] = failure
         if isinstance(error, _atoll.Timeout | _atoll.PeDied | _atoll.CollectiveMismatch) or not lists:
-            text = str(error).replace(f"Pool.run({run_test.__name__})", "the test")
-            text = text.replace(" Pool.restart() starts new PEs.", "")  # the next test does
+            text = without_pool(str(error), run_test.__name__, "the test")  # the next test starts new PEs
             return [_single(item, "call", f"{type(error).__name__}: {text}", n)]
         load = self._config.hook.pytest_report_from_serializable
         by_phase: Phases = {}

@@ -47,8 +47,34 @@ void refuse_masked(PyObject* array) {
     if (is_masked != 0) throw Raised{};
 }
 
+/// Throws for values that have another way: distributed arrays, objects in a message, and the None of a PE
+/// that is not the root.
+static void fail_with_cure(const Spec& spec, const char* which, PyObject* value) {
+    const std::string_view call = spec.name;
+    const char* cure = "";
+    const Ref kind(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(value)), "__name__"));
+    if (PyUnicode_CompareWithASCIIString(kind.get(), "DistArray") == 0)
+        cure = call == "free" ? "a distributed array; free it by x.free()."
+                              : "a distributed array. Assign to a part of it, x[box] = values; or pass "
+                                "x.local, the part of this PE.";
+    else if (value == Py_None && (call == "scatter" || call == "broadcast"))
+        cure = call == "scatter"
+                   ? "None; every PE passes an array of the same shape if dst is left out. Or pass dst: "
+                     "scatter(part, data), where data may be None on PEs other than the root."
+                   : "None; every PE passes an array of the same shape if dst is left out. Or pass an array "
+                     "of that shape as both: broadcast(x, x). For objects: bcast_object(data).";
+    else if (call == "send")
+        cure =
+            "no array, list or number. For other objects: atoll.bcast_object, gather_object and "
+            "alltoall_object; or send np.frombuffer(pickle.dumps(x), np.uint8).";
+    if (*cure == '\0') return;
+    PyErr_Format(PyExc_TypeError, "%s(): %s is %s", spec.name, which, cure);
+    throw Raised{};
+}
+
 void fail_not_array(const Spec& spec, const char* which, PyObject* value) {
     if (value == nullptr) value = Py_None;
+    fail_with_cure(spec, which, value);
     if (const std::string why = why_not_adopted(value); !why.empty()) {
         PyErr_Clear();
         fail(ErrorCode::not_symmetric, "%s(): %s is %s.", spec.name, which, why.c_str());
@@ -91,8 +117,9 @@ void check_present(const Spec& spec, const char* which, const Block* block) {
 
 void fail_unmapped(const Spec& spec, const char* which, const Block* block) {
     if (is_freed(block)) fail_freed(spec, which, block);
-    fail(ErrorCode::use_after_free, "%s(): %s belongs to a job that was finalized; allocate it again.",
-         spec.name, which);
+    fail(ErrorCode::use_after_free, "%s(): %s belongs to a job that was finalized%s; allocate it again.",
+         spec.name, which,
+         g.rejoins ? ", since the pool's PEs leave their job after a call that failed on some of them" : "");
 }
 
 void fail_atomic_dtype(const Spec& spec, PyArrayObject* dst, bool integers_only) {
@@ -273,6 +300,26 @@ void fail_index(const Spec& spec, const char* which, PyArrayObject* array, Py_ss
     PyErr_Format(PyExc_IndexError, "%s(): index %zd is out of bounds for %s of %zu elements (shape %S).",
                  spec.name, index, which, size_of(array), shape_of(array).get());
     throw Raised{};
+}
+
+Ref loose_source(const Spec& spec, const char* which, PyObject* value) {
+    const bool is_loose =
+        value != nullptr && (is_scalar(value) || PyList_Check(value) || PyTuple_Check(value));
+    if (!is_loose) fail_not_array(spec, which, value);
+    return Ref(PyArray_FromAny(value, nullptr, 0, 0, NPY_ARRAY_CARRAY, nullptr));
+}
+
+void hint_swapped(PyObject* other) {
+    if (!is_array(other) || block_of(as_array(other)) == nullptr ||
+        PyErr_ExceptionMatches(exception_class(ErrorCode::not_symmetric)) == 0)
+        return;
+    PyObject *kind = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_Fetch(&kind, &value, &trace);
+    PyErr_NormalizeException(&kind, &value, &trace);
+    PyErr_Format(kind, "%S The arguments may be swapped: the target comes first.", value);
+    Py_XDECREF(kind);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
 }
 
 Ref source_like(const Spec& spec, const char* which, PyObject* value, const char* like_name,

@@ -12,6 +12,10 @@ namespace atl::python {
 [[noreturn, gnu::cold]] void fail_not_array(const Spec& spec, const char* which, PyObject* value);
 [[noreturn, gnu::cold]] void fail_read_only(const Spec& spec, const char* which, PyArrayObject* array);
 [[noreturn, gnu::cold]] void fail_freed(const Spec& spec, const char* which, const Block* block);
+/// The array of a list, a tuple or a number; throws for other values.
+[[gnu::cold]] Ref loose_source(const Spec& spec, const char* which, PyObject* value);
+/// Adds to the error that is set, of an ordinary array in a symmetric one's place, that `other` is symmetric.
+[[gnu::cold]] void hint_swapped(PyObject* other);
 /// Throws if the block is_unmapped.
 void check_present(const Spec& spec, const char* which, const Block* block);
 /// True for memory of a GPU outside the window of device heaps, such as another library's.

@@ -133,11 +133,44 @@ void fail_missing(const Spec& spec, PyObject* const* values) {
     throw Raised{};
 }
 
+namespace {
+
+/// Keywords of other libraries, and ours for the same.
+constexpr struct {
+    const char *theirs, *ours;
+} other_keywords[] = {
+    {"dest", "pe"},   {"source", "pe"},  {"target", "pe"},         {"rank", "pe"},
+    {"comm", "team"}, {"group", "team"}, {"sendbuf", "src"},       {"recvbuf", "dst"},
+    {"buf", "src"},   {"obj", "src"},    {"async_op", "blocking"},
+};
+
+bool has_keyword(const Spec& spec, const char* name) {
+    return std::any_of(spec.keywords, spec.keywords + spec.n_total, [&](PyObject* keyword) {
+        return PyUnicode_CompareWithASCIIString(keyword, name) == 0;
+    });
+}
+
+/// How an error about a wrong keyword goes on.
+std::string keyword_cure(const Spec& spec, PyObject* keyword) {
+    const auto is = [&](const char* name) { return PyUnicode_CompareWithASCIIString(keyword, name) == 0; };
+    const std::string_view name = spec.name;
+    const bool is_message = name == "send" || name == "recv";
+    const std::string no_tags =
+        is_message ? "messages have no tags, those between two PEs arrive in the order of the sends" : "";
+    if (is_message && is("tag")) return "; " + no_tags;
+    for (const auto& other : other_keywords)
+        if (is(other.theirs) && has_keyword(spec, other.ours))
+            return std::string("; Atoll's is ") + other.ours + "=" + (is_message ? ", and " + no_tags : "");
+    return std::string("; see help(atoll.") + spec.name + ")";
+}
+
+}  // namespace
+
 int find_keyword(const Spec& spec, PyObject* keyword) {
     for (int i = 0; i < spec.n_total; ++i)
         if (PyUnicode_Compare(keyword, spec.keywords[i]) == 0) return i;
-    PyErr_Format(PyExc_TypeError, "%s() has no argument '%U'; see help(atoll.%s)", spec.name, keyword,
-                 spec.name);
+    PyErr_Format(PyExc_TypeError, "%s() has no argument '%U'%s", spec.name, keyword,
+                 keyword_cure(spec, keyword).c_str());
     throw Raised{};
 }
 

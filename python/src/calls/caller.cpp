@@ -53,17 +53,31 @@ std::string compared_call(PyFrameObject* frame) {
     return text == nullptr ? "" : text;
 }
 
+/// Frames of functions that users call by another name. An empty function: every one of that module.
+constexpr struct {
+    std::string_view module, function, called;
+} other_names[] = {
+    {"atoll._programs.comforts", "print_in_order", "print"},
+    {"atoll._programs.comforts", "everywhere", "once"},
+    {"atoll._programs.progress", "", "progress"},
+};
+
 /// The name of a frame's function, if users call it and it makes calls of its own: "exchange_halo".
 std::string operation_of(PyFrameObject* frame, std::string_view module) {
     static constexpr std::string_view groups[] = {"atoll.arrays", "atoll.fft", "atoll.sparse",
-                                                  "atoll._objects"};
+                                                  "atoll._objects", "atoll._allocation"};
     if (module == "atoll.arrays._compared") return compared_call(frame);
     if (module == "atoll.arrays._ufuncs") return {};
+    for (const auto& other : other_names)
+        if (module == other.module && (other.function.empty() || of_code(frame, "co_name") == other.function))
+            return std::string(other.called);
     if (std::ranges::none_of(groups, [&](std::string_view group) { return module.starts_with(group); }))
         return {};
     std::string name = of_code(frame, "co_name");
     return name.starts_with('_') || name.starts_with('<') ? "" : name;
 }
+
+thread_local const char* named_call = "";
 
 CallerLine line_of(PyFrameObject* frame) {
     std::string path = of_code(frame, "co_filename");
@@ -83,6 +97,9 @@ std::string find_standard_folder() {
 }
 
 }  // namespace
+
+NamedCall::NamedCall(const char* name) noexcept : before_(std::exchange(named_call, name)) {}
+NamedCall::~NamedCall() { named_call = before_; }
 
 bool is_standard(std::string_view file) {
     static const std::string folder = find_standard_folder();
@@ -136,7 +153,7 @@ std::string calling_line() {
 
 CallerLine caller_line(std::string_view skipped) {
     CallerLine found, standard;
-    std::string operation;
+    std::string operation = named_call;
     nb::object held;  // PyEval_GetFrame borrows, f_back is a new reference
     for (PyFrameObject* frame = PyEval_GetFrame(); frame != nullptr && !found;) {
         const std::string module = module_of(frame);

@@ -20,6 +20,18 @@ struct CallerLine {
     std::string text(bool with_folders) const;
 };
 
+/// For its life, lines of this thread's calls name an operation that has no frame in Python: "Lock".
+class NamedCall {
+  public:
+    explicit NamedCall(const char* name) noexcept;
+    ~NamedCall();
+    NamedCall(const NamedCall&) = delete;
+    NamedCall& operator=(const NamedCall&) = delete;
+
+  private:
+    const char* before_;
+};
+
 /// True for files of the standard library, whose lines tell less than those of its caller. Needs the GIL.
 bool is_standard(std::string_view file);
 

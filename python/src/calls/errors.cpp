@@ -83,6 +83,26 @@ static void set_mismatch(const Error& error) {
     PyErr_SetString(exception_class(error.code()), error.what());
 }
 
+/// A sentence for the only PE of a job that no launcher started; else empty.
+static std::string alone_text() {
+    if (g.job == nullptr || g.job->n_pes() != 1) return {};
+    const nb::object module = nb::steal(PyImport_ImportModule("atoll._job"));
+    const nb::object text =
+        nb::steal(module.is_valid() ? PyObject_CallMethod(module.ptr(), "alone_text", nullptr) : nullptr);
+    const char* found = text.is_valid() ? PyUnicode_AsUTF8AndSize(text.ptr(), nullptr) : nullptr;
+    PyErr_Clear();
+    return found == nullptr ? "" : found;
+}
+
+/// The error of a PE's number, after the call that got it.
+static void set_pe_error(const char* function, const Error& error) {
+    const std::string text = error.what() + alone_text();
+    if (function != nullptr)
+        PyErr_Format(exception_class(error.code()), "%s(): %s", function, text.c_str());
+    else
+        PyErr_SetString(exception_class(error.code()), text.c_str());
+}
+
 PyObject* translate(const char* function) noexcept {
     try {
         throw;
@@ -91,8 +111,8 @@ PyObject* translate(const char* function) noexcept {
         error.restore();
     } catch (const Error& error) {
         // A signal handler has set its own exception (KeyboardInterrupt).
-        if (error.code() == ErrorCode::pe && function != nullptr)
-            PyErr_Format(exception_class(error.code()), "%s(): %s", function, error.what());
+        if (error.code() == ErrorCode::pe)
+            set_pe_error(function, error);
         else if (error.code() == ErrorCode::collective_mismatch)
             set_mismatch(error);
         else if (error.code() == ErrorCode::kernel)

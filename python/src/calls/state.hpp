@@ -34,6 +34,7 @@ struct State {
     int finalizing = 0;           ///< threads in finalize
     bool forked = false;          ///< this process is a child made after init
     bool has_device = false;      ///< device memory was allocated, in this job or an earlier one
+    bool rejoins = false;         ///< PEs of a pool have left a job, and joined it again
     int device = -1;              ///< the number of this PE's GPU, once `has_device`
     PyTypeObject* ndarray = nullptr;
     PyTypeObject* team_class = nullptr;

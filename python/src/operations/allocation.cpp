@@ -78,9 +78,10 @@ PyObject* empty_body(const Arguments<9>& a) {
     if (PyDataType_REFCHK(descr) || !PyArray_ISNBO(descr->byteorder))
         fail(ErrorCode::dtype_mismatch, "%s(): dtype %S is not possible in symmetric memory: %s.", spec.name,
              held.get(),
-             PyDataType_REFCHK(descr)
-                 ? "its elements are Python objects, which mean nothing in another process"
-                 : "its byte order is not this machine's; use dtype.newbyteorder('=')");
+             PyDataType_REFCHK(descr) ? "its elements are Python objects, which mean nothing in another "
+                                        "process; to give objects to "
+                                        "others, call atoll.bcast_object, gather_object or allgather_object"
+                                      : "its byte order is not this machine's; use dtype.newbyteorder('=')");
     const Shape shape(spec, a[0]);
     const std::size_t bytes = checked_bytes(spec, shape, descr);
     const Py_ssize_t align = integer(spec, "align", a[3]);

@@ -26,7 +26,7 @@ namespace {
 Spec init_spec, finalize_spec, initialized_spec, uid_spec, my_pe_spec, n_pes_spec, exit_spec, heap_spec,
     forked_spec, version_spec, store_spec, launched_spec, reason_spec, check_spec, standard_spec,
     statistics_spec, openmetrics_spec, trace_now_spec, team_id_spec, team_init_spec, trace_range_spec,
-    hook_spec, ignored_spec, offer_spec, stack_spec, report_spec, step_spec, met_spec;
+    hook_spec, ignored_spec, rejoin_spec, offer_spec, stack_spec, report_spec, step_spec, met_spec;
 
 std::string utf8_of(PyObject* object) {
     const Ref text(PyUnicode_Check(object) ? PyUnicode_AsEncodedString(object, "utf-8", "strict")
@@ -339,6 +339,11 @@ PyObject* ignored_body(const Arguments<1>& a) {
     Py_RETURN_NONE;
 }
 
+PyObject* rejoin_body(const Arguments<0>&) {
+    g.rejoins = true;
+    Py_RETURN_NONE;
+}
+
 /// sys.excepthook. Written in C, because Python would run signal handlers at the first line of a Python
 /// function. A PE gets Ctrl-C twice, from the terminal and from the launcher. The second must not interrupt
 /// the report of the first.
@@ -525,6 +530,8 @@ Examples
      "A stack for handlers of crashes, which faulthandler has replaced by a small one."},
     {"_ignored", entry<1, ignored_spec, ignored_body>, "(text: str) -> None",
      "Keep an exception that Python ignores, for reports of hangs."},
+    {"_will_rejoin", entry<0, rejoin_spec, rejoin_body>, "() -> None",
+     "Let errors about arrays of past jobs name a pool's reason for the end of this one."},
     {"_hook", entry<3, hook_spec, hook_body>, "(kind: Any, value: Any, trace: Any) -> None",
      "The sys.excepthook: reports an uncaught exception, protected from SIGINT."},
     {"_version", entry<0, version_spec, version_body>, "() -> str", "The library's version."},

@@ -32,6 +32,7 @@ struct PyLock {
 
 void construct_lock(PyLock* self) {
     Job& job = current("Lock");
+    const NamedCall named("Lock");
     const Allocation allocation = job.allocate_zeroed(sizeof(std::int64_t));
     Ref owner = make_block(allocation, sizeof(std::int64_t));
     name_memory(allocation.address, sizeof(std::int64_t), sizeof(std::int64_t), "atoll.Lock");

@@ -3,8 +3,11 @@
 #include "calls/registry.hpp"
 #include "gpu/stream_cache.hpp"
 
+#include <nanobind/stl/string.h>
+
 #include <deque>
 #include <memory>
+#include <string>
 
 namespace atl::python {
 namespace {
@@ -119,13 +122,16 @@ PyObject* recv_on_device(const Arguments<4>& a, const Team& team, int pe, PyArra
 PyObject* send_body(const Arguments<4>& a) {
     const Team& team = team_of(send_spec, a[2]);
     const int pe = pe_within(send_spec, a[1], team.n_pes());
-    PyArrayObject* const array = array_arg(send_spec, "src", a[0]);
+    Ref loose;
+    if (!is_array(a[0])) [[unlikely]]
+        loose = loose_source(send_spec, "src", a[0]);
+    PyArrayObject* const array = loose ? loose.array() : as_array(a[0]);
     if (is_device_call(a.adopted, a[3])) return send_on_device(a, team, pe, array);
     SourceStage src(send_spec, "src", array);
     const MessageElements elements = message_elements_of(array);
     if (Group* group = group_for(send_spec, team)) {
         group->messages->send_bytes(src.data(), src.bytes(), pe, elements);
-        group->held.push_back(Ref::borrow(a[0]));
+        group->held.push_back(Ref::borrow(reinterpret_cast<PyObject*>(array)));
         group->sources.push_back(std::move(src));
         return none();
     }
@@ -211,10 +217,11 @@ void leave_group(nb::object self, nb::args args) {
 
 const Function messages_functions[] = {
     {"send", entry<4, send_spec, send_body>,
-     "(src: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None",
+     "(src: AnySource, pe: int, *, team: Team | None = None, stream: Stream = None) -> None",
      "Send src to PE pe, which calls recv.\n\n"
      "Returns when src may be changed. This may require that the receiver calls recv.\n\n"
-     "Parameters\n----------\nsrc\n    Any array; on a GPU a symmetric one.\npe\n    Number of the "
+     "Parameters\n----------\nsrc\n    Any array, on a GPU a symmetric one; or a list or number, as np.array "
+     "makes it an array.\npe\n    Number of the "
      "receiver.\n\n" ATOLL_GROUP_TAIL},
     {"recv", entry<4, recv_spec, recv_body>,
      "(dst: AnyArray, pe: int, *, team: Team | None = None, stream: Stream = None) -> None",
@@ -258,6 +265,10 @@ Examples
             new (self) Group{of_team, g.epoch, nullptr, {}, nullptr, {}, {}, {}};
         },
         nb::arg("team") = nb::none(), nb::sig("def __init__(self, team: Team | None = None) -> None"));
+    group.def("__repr__", [](const Group& self) {
+        return std::string(open_group == &self ? "<atoll.group, open>"
+                                               : "<atoll.group, for a `with` statement>");
+    });
     group.def("__enter__", &enter_group, nb::sig("def __enter__(self) -> group"));
     group.def("__exit__", &leave_group, nb::sig("def __exit__(self, *args: object) -> None"));
 }

@@ -50,6 +50,16 @@ void put_value(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObjec
     note_put(ctx, dst, extent, PyArray_BYTES(made.array()), pe);
 }
 
+/// The result of `check`, an argument's extent. Its error tells if `other` is symmetric in its place.
+template <class Check> Extent or_swapped(PyObject* other, Check&& check) {
+    try {
+        return check();
+    } catch (const Raised&) {
+        hint_swapped(other);
+        throw;
+    }
+}
+
 template <Spec& S, bool Blocking> PyObject* put_body(const Arguments<6>& a) {
     const Context& ctx = context_of(S, a[3], a[4]);
     PyArrayObject* dst = array_arg(S, "dst", a[0]);
@@ -67,7 +77,7 @@ template <Spec& S, bool Blocking> PyObject* put_body(const Arguments<6>& a) {
         return none();
     }
     PyArrayObject* src = as_array(a[1]);
-    const Extent extent = symmetric_arg(S, "dst", dst, true);
+    const Extent extent = or_swapped(a[1], [&] { return symmetric_arg(S, "dst", dst, true); });
     check_readable(S, "src", src);
     if (!same_dtype(dst, src)) [[unlikely]]
         fail_dtypes(S, "dst", dst, "src", src);
@@ -93,7 +103,7 @@ template <Spec& S, bool Blocking> PyObject* get_body(const Arguments<6>& a) {
         return none();
     }
     check_writeable(S, "dst", dst);
-    const Extent extent = symmetric_arg(S, "src", src, false);
+    const Extent extent = or_swapped(a[0], [&] { return symmetric_arg(S, "src", src, false); });
     if (!same_dtype(src, dst)) [[unlikely]]
         fail_output_dtype(S, "src", src, "dst", dst);
     if (!same_shape(dst, src)) [[unlikely]]

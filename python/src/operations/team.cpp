@@ -160,7 +160,7 @@ Source: OpenSHMEM 1.6, section 9.4.)");
     team.def_prop_ro(
         "size", [](const PyTeam& t) { return of(t, "Team.size").n_pes(); },
         "The number of PEs in the team, as n_pes() and len(team) return it.");
-    team.def("__len__", [](const PyTeam& t) { return of(t, "len(Team)").n_pes(); });
+    team.def("__len__", [](const PyTeam& t) { return of(t, "Team.__len__").n_pes(); });
     team.def(
         "__iter__",
         [](const PyTeam& t) {

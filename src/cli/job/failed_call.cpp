@@ -255,7 +255,9 @@ std::string failed_group(const common::BoardView& board, int pe) {
 
 std::optional<EndedPe> ended_pe_of(std::string_view error) {
     for (const common::PeState state : {common::PeState::left, common::PeState::finalized}) {
-        const std::string how = std::string(" ") + common::exit_text(state);
+        // In a collective call the error does not name finalize.
+        const std::string how =
+            state == common::PeState::left ? " left the job" : std::string(" ") + common::exit_text(state);
         const std::size_t end = error.find(how);
         const std::size_t begin = error.substr(0, end).rfind(pe_begin);
         const std::size_t call = error.find(core::cannot_end);
@@ -265,7 +267,7 @@ std::optional<EndedPe> ended_pe_of(std::string_view error) {
             number_at(error.substr(begin + pe_begin.size())), state == common::PeState::finalized, {}};
         if (ended.pe < 0) continue;
         std::string_view name = error.substr(call + core::cannot_end.size());
-        name = name.substr(0, name.find(", "));
+        name = name.substr(0, std::min(name.find(", "), name.find(". ")));
         ended.call = name.substr(0, name.find_last_not_of(".\n") + 1);
         return ended;
     }

@@ -224,9 +224,12 @@ std::string Job::cause_of_error(int pe, const std::string& error, const std::str
     if (!ended || ended->pe >= n_pes_) return {};
     const Pe& other = pes_[static_cast<std::size_t>(ended->pe)];
     const bool has_exited = other.reaped || has_ended_well(other.pid);
-    const std::string how = ended->has_finalized ? "has finalized"
-                            : has_exited         ? "exited with status 0 without finalize"
-                                                 : "left the job without finalize";
+    constexpr std::string_view unfinalized = " without finalize";
+    const bool names_finalize = error.find(unfinalized) != std::string::npos;
+    const std::string how = ended->has_finalized
+                                ? "has finalized"
+                                : (has_exited ? "exited with status 0" : "left the job") +
+                                      (names_finalize ? std::string(unfinalized) : std::string());
     return ended_text(board_, *ended, how, pe, site) + ",";
 }
 

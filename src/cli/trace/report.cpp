@@ -15,6 +15,11 @@ namespace {
 
 constexpr std::size_t most_lines = 8;  ///< lines of each part
 
+/// Returns a text such as "1 call", "3 calls".
+std::string calls_text(std::uint64_t calls) {
+    return std::to_string(calls) + (calls == 1 ? " call" : " calls");
+}
+
 /// Lines sorted by a weight, the heaviest first.
 class Ranking {
   public:
@@ -92,7 +97,7 @@ std::string targets_text(const Summary& summary) {
         char times[32];
         std::snprintf(times, sizeof times, "%.1f", static_cast<double>(one.bytes) / mean);
         ranking.add(one.bytes, "  PE " + std::to_string(pe) + ": " + common::bytes_text(one.bytes) + " in " +
-                                   std::to_string(one.calls) + " calls, " + times + " times the mean");
+                                   calls_text(one.calls) + ", " + times + " times the mean");
     }
     return ranking.text();
 }
@@ -102,7 +107,7 @@ std::string pairs_text(const Summary& summary) {
     for (const auto& [pair, one] : summary.traffic)
         ranking.add(one.bytes, "  PE " + std::to_string(pair.first) + " with PE " +
                                    std::to_string(pair.second) + ": " + common::bytes_text(one.bytes) +
-                                   " in " + std::to_string(one.calls) + " calls");
+                                   " in " + calls_text(one.calls));
     return ranking.text();
 }
 
@@ -110,7 +115,7 @@ std::string sites_text(const Summary& summary) {
     Ranking ranking;
     for (const auto& [key, one] : summary.sites)
         ranking.add(one.ns, "  " + key.first + ": " + key.second + ", " + time_of(one.ns) + " in " +
-                                std::to_string(one.calls) + " calls");
+                                calls_text(one.calls));
     return ranking.text();
 }
 

@@ -7,6 +7,7 @@ namespace atl::core {
 
 namespace {
 
+constexpr std::uint32_t kept_calls = 4;  ///< so few calls are among the events of each PE
 constexpr std::uint64_t parting_ns = 500'000'000, longest_parting_ns = 10 * parting_ns;
 
 bool has_exited(common::PeState state) {
@@ -17,6 +18,22 @@ bool has_exited(common::PeState state) {
 const char* how_exited(common::PeState state, bool initialized) {
     const bool is_left = state == common::PeState::left;
     return is_left && !initialized ? "ended before it called init" : common::exit_text(state);
+}
+
+/// The event of a PE's last call of a team, and its place if a wait in it was recorded. No kind: none is
+/// known.
+common::EventCopy last_call_of(const common::PeEvents& all, std::uint32_t team) {
+    common::EventCopy last;
+    for (const common::EventCopy& event : common::read_events(all)) {
+        if (event.kind == common::EventKind::init) last = {};  // calls are counted from there
+        if (event.team != team || event.call == 0) continue;
+        if (event.kind == common::EventKind::collective && event.call >= last.call) {
+            last = event;
+        } else if (event.kind == common::EventKind::wait && event.call == last.call && !event.site.empty()) {
+            last.site = event.site;
+        }
+    }
+    return last;
 }
 
 }  // namespace
@@ -53,6 +70,33 @@ std::string ExitedPes::text(bool initialized) const {
     const std::string one =
         "PE " + std::to_string(pe_) + " " + how_exited(job_.board().state(pe_), initialized);
     return any_pe_ && job_.n_pes() > 2 ? "Every other PE has ended (" + one + ")" : one;
+}
+
+std::string ExitedPes::text_in_call() const {
+    if (any_pe_ || job_.board().state(pe_) != common::PeState::left) return text();
+    return "PE " + std::to_string(pe_) + " left the job";
+}
+
+std::string ExitedPes::calls_text(std::uint32_t team, std::uint32_t call) const {
+    const common::PeState state = job_.board().state(pe_);
+    const bool is_here = job_.board().entry(pe_).pid.load(std::memory_order_acquire) > 0;
+    if (call == 0 || any_pe_ || !is_here || state == common::PeState::died) return {};
+    const common::EventCopy last = last_call_of(job_.board().events(pe_), team);
+    if (last.call >= call) return {};
+    if (last.call == 0 && call > kept_calls) return {};  // newer events may have replaced its calls
+    std::string place = common::called_name(last);
+    if (!last.site.empty()) place += " at " + last.site;
+    const std::string team_name = common::team_text(team);
+    const std::string how = state == common::PeState::left ? " left " : " finalized ";
+    std::string text = " PE " + std::to_string(pe_) + how +
+                       (last.call == 0 ? "before its first call of " + team_name
+                                       : "after call " + std::to_string(last.call) + " of " + team_name +
+                                             " (" + place + ")") +
+                       ", and this PE waits in call " + std::to_string(call) +
+                       ": every PE must make the same collective calls.";
+    const std::string handled = job_.board().stacks(pe_).handled.read();
+    if (!handled.empty()) text += " PE " + std::to_string(pe_) + " handled " + handled + ".";
+    return text;
 }
 
 }  // namespace atl::core

@@ -29,6 +29,11 @@ class ExitedPes {
     bool is_final(std::uint64_t since_ns) const;
     /// Returns a text such as "PE 3 died". `initialized`: the wait comes after init.
     std::string text(bool initialized = true) const;
+    /// The same for a wait in a collective call, which finalize would not help: "PE 3 left the job".
+    std::string text_in_call() const;
+    /// Returns a sentence on the last call of the PE, and on `call`, in which this PE waits. A space comes
+    /// first. Empty if the recorders do not have the calls of the PE.
+    std::string calls_text(std::uint32_t team, std::uint32_t call) const;
 
   private:
     ExitedPes(const JobState& job, int pe, bool any_pe) : job_(job), pe_(pe), any_pe_(any_pe) {}

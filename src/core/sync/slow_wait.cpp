@@ -2,9 +2,12 @@
 #include "atoll/detail/wait.hpp"
 
 #include "common/clock.hpp"
+#include "common/elf/call_site.hpp"
 #include "common/futex.hpp"
 #include "common/pe_ranges.hpp"
+#include "common/text.hpp"
 #include "common/wait_hooks.hpp"
+#include "core/calls/call_text.hpp"
 #include "core/hang/cause.hpp"
 #include "core/job/job_state.hpp"
 #include "core/sync/exited_pes.hpp"
@@ -62,6 +65,15 @@ std::string describe(const core::JobState& job, const WaitReason& reason, std::u
     if (reason.peer >= 0) text += ", waiting for PE " + std::to_string(reason.peer);
     if (reason.tag != 0) text += ", tag " + std::to_string(reason.tag);
     return text;
+}
+
+/// Names the operation of distributed arrays or objects that makes the call: "sum (its max_reduce)".
+std::string within_call(const std::string& call, void* hook_state) {
+    if (!common::wait_hooks().enter) return call;
+    const std::string placed = core::with_site(call, common::file_name(common::call_site(hook_state)));
+    if (!placed.ends_with(" (its " + call + ")")) return call;
+    const std::size_t end = std::min(call.find_first_of(" ,:"), call.size());
+    return placed.substr(0, placed.find(" at ")) + " (its " + call.substr(0, end) + ")" + call.substr(end);
 }
 
 }  // namespace
@@ -285,8 +297,11 @@ void SlowWait::check_exited() {
     if (!runs_out && !exited.is_final(exited_since_ns_)) return;
     // Its own init ends only after all PEs have begun theirs.
     const bool initialized = std::strcmp(reason_.operation, "init") != 0;
-    throw Error(ErrorCode::pe_died, exited.text(initialized) + std::string(core::cannot_end) +
-                                        describe(job_, reason_, current_value()) + ".");
+    const auto [team, call] = job_.recorder->current_call();
+    throw Error(ErrorCode::pe_died, (call != 0 ? exited.text_in_call() : exited.text(initialized)) +
+                                        std::string(core::cannot_end) +
+                                        within_call(describe(job_, reason_, current_value()), hook_state_) +
+                                        "." + exited.calls_text(team, call));
 }
 
 }  // namespace atl::detail

@@ -1,5 +1,5 @@
 # Completion of atoll for bash.
-_atoll_options() { "$1" "$2" --help 2>&1 | grep -oE -- '(^|[ ,[|(])--?[a-z][a-z-]*' | tr -d ' ,[|('; }
+_atoll_options() { "$1" "$2" --help 2>&1 | grep -oE -- '(^|[ ,[|(])--?[a-z][a-z-]*' | tr -d ' ,[|(' | sort -u; }
 _atoll() {
     local atoll=${COMP_WORDS[0]} command=${COMP_WORDS[1]} word=$2 previous=$3 each
     COMPREPLY=()

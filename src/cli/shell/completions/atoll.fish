@@ -1,7 +1,7 @@
 # Completion of atoll for fish.
 function __atoll_options
     set -l command (commandline -opc)[2]
-    atoll $command --help 2>&1 | grep -oE -- '(^|[ ,[|(])--?[a-z][a-z-]*' | tr -d ' ,[|('
+    atoll $command --help 2>&1 | grep -oE -- '(^|[ ,[|(])--?[a-z][a-z-]*' | tr -d ' ,[|(' | sort -u
 end
 function __atoll_command
     set -l words (commandline -opc)

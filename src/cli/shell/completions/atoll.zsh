@@ -14,7 +14,7 @@ _atoll() {
     if [[ $words[CURRENT-1] == --bind ]]; then
         compadd core none
     elif [[ $PREFIX == -* ]]; then
-        found=(${(f)"$($atoll $command --help 2>&1 | grep -oE -- '(^|[ ,[|(])--?[a-z][a-z-]*' | tr -d ' ,[|(')"})
+        found=(${(f)"$($atoll $command --help 2>&1 | grep -oE -- '(^|[ ,[|(])--?[a-z][a-z-]*' | tr -d ' ,[|(' | sort -u)"})
         compadd -- $found
     elif [[ $command == completion ]]; then
         compadd bash zsh fish
