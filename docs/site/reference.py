@@ -179,7 +179,7 @@ def docstring(node: ast.FunctionDef | ast.ClassDef) -> str:
     from sphinx.ext.napoleon import Config, NumpyDocstring
 
     text = ast.get_docstring(node) or ""
-    return str(NumpyDocstring(in_restructured_text(text), Config(napoleon_use_rtype=False)))
+    return str(NumpyDocstring(in_restructured_text(text), Config(**NAPOLEON)))
 
 
 def indented(text: str) -> str:
@@ -194,6 +194,8 @@ def signature(node: ast.FunctionDef, skipped: int = 0) -> str:
     return f"({ast.unparse(arguments)}){result}"
 
 
+# Settings of napoleon, which conf.py has, too.
+NAPOLEON = {"napoleon_use_rtype": False, "napoleon_use_param": False}
 MARK = re.compile(r"(``.*?``|`.*?`(?:__)?)|(?<!\\)(\*(?! )|(?<=\w)_(?!\w))", re.DOTALL)
 
 
@@ -220,7 +222,7 @@ def without_overloads(text: str) -> str:
 
     _, *forms = OVERLOAD.split(text)
     parts = [
-        f"``{form}``\n\n{NumpyDocstring(body.strip(), Config(napoleon_use_rtype=False))}"
+        f"``{form}``\n\n{NumpyDocstring(body.strip(), Config(**NAPOLEON))}"
         for form, body in zip(forms[::2], forms[1::2], strict=True)
     ]
     return "\n\n".join(parts)

@@ -66,7 +66,7 @@ def faults(site: Path, wanted: dict[str, str]) -> list[str]:
 
 
 def without_entry(site: Path, wanted: dict[str, str]) -> list[str]:
-    """Each word of the table that is no main entry of its page in the built index."""
+    """Each word of the table without a main entry for its page in the built index."""
     text = (site / "searchindex.js").read_text(encoding="utf-8")
     index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
     wrong = []

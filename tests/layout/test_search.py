@@ -28,7 +28,9 @@ process.stdout.write(JSON.stringify(JSON.parse(fs.readFileSync(0, "utf8")).map(S
 
 def test_the_table_names_what_exists_and_each_word_once() -> None:
     read = search.READ
-    words = [word for kind in ("pages", "names") for row in read[kind].values() for word in row] + [*read["found"]]
+    words = [word for kind in ("pages", "names") for row in read[kind].values() for word in row] + [
+        *read["found"]
+    ]
     assert sorted({word for word in words if words.count(word) > 1 or word != word.lower()}) == []
     assert not [word for word in words if "," in word or ";" in word], "the directive splits there"
     table = tomllib.loads((ROOT / "docs/site/names.toml").read_text())
