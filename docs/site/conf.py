@@ -96,10 +96,11 @@ def better_signature(
 
 
 def readable(arguments: str) -> str:
-    """Arguments without Sphinx's marks of modules and without names of type variables for arguments."""
-    arguments = re.sub(r"~[\w.]*?~?(\w+)(?=[\[\],)]|$)", r"\1", arguments)
-    arguments = arguments.replace("[[Parameters], ", "[..., ").replace("[[...], ", "[..., ")
-    return re.sub(r": Parameters(\.\w+)?(?=[,)])", ": Any", arguments)
+    """Arguments of a function, with `...` and Any for those that its own function argument decides."""
+    if "~Parameters" in arguments:
+        arguments = re.sub(r"~(?:[\w.]*\.)?~?(\w+)", r"\1", arguments).replace("[[Parameters], ", "[..., ")
+        arguments = arguments.replace(": Parameters", ": Any")
+    return arguments.replace("[[...], ", "[..., ")
 
 
 def better_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
