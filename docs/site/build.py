@@ -19,6 +19,7 @@ import figures
 import links
 import pages
 import reference
+import search
 import sheet
 from sphinx.cmd.build import main as sphinx
 
@@ -62,6 +63,7 @@ def main() -> int:
     status = sphinx([*options, "-b", "html", str(BUILD / "source"), str(html)])
     faults += sheet.write(html)
     faults += check.check(html) + links.check_forms(html)
+    faults += search.faults(html, search.expected(pages.place, reference.places()))
     print("\n".join(faults) or f"The site is {html}/index.html")
     return 1 if faults or status else 0
 

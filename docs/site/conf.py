@@ -37,6 +37,7 @@ autodoc_typehints = "signature"
 maximum_signature_line_length = 80
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_param = False  # arguments with one text stay in one row
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 python_use_unqualified_type_names = True
@@ -83,6 +84,7 @@ def better_signature(
     app: Any, what: str, name: str, obj: Any, options: Any, arguments: str | None, result: str | None
 ) -> tuple[str | None, str | None]:
     """Signatures of the built module come from its stubs, which have the types."""
+    arguments = readable(arguments) if arguments else arguments
     short = name.removeprefix("atoll.")
     if what == "class":
         return SIGNATURES.get(f"{short}.__init__", (arguments, None))[0], None
@@ -93,19 +95,35 @@ def better_signature(
     return arguments, result
 
 
+def readable(arguments: str) -> str:
+    """Arguments of a function, with `...` and Any for those that its own function argument decides."""
+    if "~Parameters" in arguments:
+        arguments = re.sub(r"~(?:[\w.]*\.)?~?(\w+)", r"\1", arguments).replace("[[Parameters], ", "[..., ")
+        arguments = arguments.replace(": Parameters", ": Any")
+    return arguments.replace("[[...], ", "[..., ")
+
+
 def better_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Names of pages become links, and a line with several errors becomes a list of them."""
     lines[:] = in_restructured_text("\n".join(lines)).split("\n")
 
 
 def with_dashes(app: Any, doctree: nodes.document) -> None:
-    """A dash between an argument or error and its text; an error without a text has no dash."""
+    """A dash between an argument, result or error and its text; an error without a text has no dash."""
     for body in doctree.findall(nodes.field_body):
         for paragraph in body.findall(nodes.paragraph):
-            for child in [child for child in paragraph.children if child == " -- "]:
-                after = paragraph.children[paragraph.index(child) + 1 :]
-                has_text = any(each.astext().strip() for each in after)
-                paragraph.replace(child, [nodes.Text(" – ")] if has_text else [])
+            for child in paragraph.children[:2]:
+                if isinstance(child, nodes.Text) and " -- " in f"{child} ":
+                    before, _, after = f"{child} ".partition(" -- ")
+                    rest = paragraph.children[paragraph.index(child) + 1 :]
+                    has_text = after.strip() or any(each.astext().strip() for each in rest)
+                    paragraph.replace(
+                        child,
+                        nodes.Text(
+                            before + (" – " if has_text else "") + (after if rest else after.rstrip())
+                        ),
+                    )
+                    break
 
 
 def without_entries(app: Any, doctree: nodes.document) -> None:

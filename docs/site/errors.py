@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import search
 import tomllib
 from pages import HERE
 
@@ -94,4 +95,4 @@ This page has the usual causes and cures, with the text of a real error on two P
         if name in real:
             text += f"```python\n{rows[name]['program'].replace('; ', chr(10))}\n```\n\n```text\n{real[name]}\n```\n\n"
         text += "".join(f"- {cure}\n" for cure in rows[name]["cures"]) + "\n"
-    (target / "errors.md").write_text(text, encoding="utf-8")
+    (target / "errors.md").write_text(search.in_markdown("generated/errors.md", text), encoding="utf-8")

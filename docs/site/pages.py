@@ -15,6 +15,7 @@ from pathlib import Path
 
 import drawings
 import notebooks
+import search
 import sheet
 import tomllib
 
@@ -50,7 +51,6 @@ class Contents:
     sections: list[tuple[str, list[tuple[str, str]]]]
     under: dict[str, list[str]]
     extra: list[str]
-    words: dict[str, list[str]]
 
     def every(self) -> Iterator[str]:
         """All pages, by their place in the repository; generated ones too."""
@@ -76,7 +76,7 @@ def contents() -> Contents:
         ]
         for page, pattern in read["under"].items()
     }
-    return Contents(sections, under, read["extra"]["pages"], read["words"])
+    return Contents(sections, under, read["extra"]["pages"])
 
 
 def place(name: str) -> str:
@@ -121,10 +121,7 @@ class Site:
             text = with_download(text, "all notebooks", "atoll-course.zip", "open them")
         if name == SHEET:
             text = text.replace("\n\n## ", f"\n\n{sheet.link()}\n\n## ", 1)
-        if words := self.table.words.get(name):
-            title, rest = text.split("\n", 1)
-            text = f"{title}\n\n```{{index}} {', '.join('! ' + word for word in words)}\n```\n{rest}"
-        text = drawings.drawn(text)
+        text = drawings.drawn(search.in_markdown(name, text))
         text = re.sub(r"^```python\n(?=%[^%])", "```ipython\n", text, flags=re.MULTILINE)
         if name in self.table.extra:
             text = "---\norphan: true\n---\n\n" + text

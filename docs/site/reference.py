@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import manual
+import search
 import tomllib
 from pages import HERE, ROOT
 
@@ -81,12 +82,23 @@ def first_sentence(value: Any) -> str:
     return text.split(". ")[0].rstrip(".") + "." if text else ""
 
 
+def places() -> dict[str, str]:
+    """The place in the site of the page of each name of `atoll`."""
+    return {name: f"reference/python/{page['file']}" for page in table()["page"] for name in page["names"]}
+
+
 def python_page(page: dict[str, Any]) -> str:
     """A page of names of `atoll`."""
     import atoll
 
-    entries = [entry(atoll, name) for name in page["names"]]
+    entries = [index_of(name) + entry(atoll, name) for name in page["names"]]
     return f"# {page['title']}\n\n{page['about']}\n\n{links('atoll', page['names'])}\n\n" + "\n".join(entries)
+
+
+def index_of(name: str) -> str:
+    """The entries of the index for a name of `atoll`, which lead to the place before it."""
+    words = search.entries("names", name)
+    return f"```{{index}} {', '.join(words)}\n```\n\n" if words else ""
 
 
 def links(module: str, names: list[str]) -> str:
@@ -167,7 +179,7 @@ def docstring(node: ast.FunctionDef | ast.ClassDef) -> str:
     from sphinx.ext.napoleon import Config, NumpyDocstring
 
     text = ast.get_docstring(node) or ""
-    return str(NumpyDocstring(in_restructured_text(text), Config(napoleon_use_rtype=False)))
+    return str(NumpyDocstring(in_restructured_text(text), Config(**NAPOLEON)))
 
 
 def indented(text: str) -> str:
@@ -182,6 +194,8 @@ def signature(node: ast.FunctionDef, skipped: int = 0) -> str:
     return f"({ast.unparse(arguments)}){result}"
 
 
+# Settings of napoleon, which conf.py has, too.
+NAPOLEON = {"napoleon_use_rtype": False, "napoleon_use_param": False}
 MARK = re.compile(r"(``.*?``|`.*?`(?:__)?)|(?<!\\)(\*(?! )|(?<=\w)_(?!\w))", re.DOTALL)
 
 
@@ -208,7 +222,7 @@ def without_overloads(text: str) -> str:
 
     _, *forms = OVERLOAD.split(text)
     parts = [
-        f"``{form}``\n\n{NumpyDocstring(body.strip(), Config(napoleon_use_rtype=False))}"
+        f"``{form}``\n\n{NumpyDocstring(body.strip(), Config(**NAPOLEON))}"
         for form, body in zip(forms[::2], forms[1::2], strict=True)
     ]
     return "\n\n".join(parts)
@@ -241,7 +255,8 @@ def write_python(target: Path) -> None:
         )
     for module in read["module"]:
         files.append(f"python/{module['name'].replace('.', '-')}.md")
-        (target / files[-1]).write_text(module_page(module), encoding="utf-8")
+        text = search.in_markdown(f"generated/{files[-1]}", module_page(module))
+        (target / files[-1]).write_text(text, encoding="utf-8")
         rows.append(
             f"## {module['name']}\n\n{module['about'].replace('](../../', '](../')} [All names]({files[-1]}).\n"
         )

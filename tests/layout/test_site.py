@@ -37,6 +37,17 @@ def test_every_page_is_in_the_side_bar_once() -> None:
     assert not absent, f"docs/site/contents.toml names pages that do not exist: {sorted(absent)}"
 
 
+def test_names_of_the_side_bar_are_titles_of_one_page_each() -> None:
+    rows = [row for _, section in pages.contents().sections for row in section]
+    for name, short in rows:
+        if not name.startswith("generated/"):
+            title = re.search(r"^# (.+)$", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+            assert title and title[1] == short, (
+                f"docs/site/contents.toml: {name} is {short!r} in the side bar"
+            )
+    assert len({short for _, short in rows}) == len(rows)
+
+
 def test_every_public_name_is_in_the_reference_once() -> None:
     atoll = pytest.importorskip("atoll", reason="this Python has no atoll: scripts/install.sh")
     read = tomllib.loads((ROOT / "docs/site/names.toml").read_text())
