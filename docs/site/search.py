@@ -1,6 +1,6 @@
 """The search of the site: entries of the index from search.toml, and a check of what it shows first.
 
-The check runs Sphinx's own script by Node. Where no Node is installed, it compares the entries of the built index.
+The check runs Sphinx's own script by Node. Without Node it compares the entries of the built index.
 """
 
 from __future__ import annotations
