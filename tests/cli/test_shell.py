@@ -36,7 +36,9 @@ def completed(atoll, folder: Path, *words: str) -> set[str]:
         check=True,
     )
     assert not done.stderr, done.stderr
-    return set(done.stdout.split())
+    words = done.stdout.split()
+    assert len(words) == len(set(words)), words
+    return set(words)
 
 
 def test_commands_and_options_are_completed(atoll, tmp_path):

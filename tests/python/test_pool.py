@@ -63,9 +63,7 @@ def test_a_future_that_runs_out_of_time_tells_why(shared: atoll.Pool) -> None:
             if re.search(place, str(told.value)):
                 break
         assert "One task runs on one PE, and a collective call needs all of its team" in str(told.value)
-        with pytest.raises(
-            TimeoutError, match=r"^No result within 0\.01 seconds\. The call goes on; [^\n]*$"
-        ):
+        with pytest.raises(TimeoutError, match=r"^No result within 0\.01 seconds\. The call goes on; "):
             future.result(timeout=0.01)  # a short time-out is a poll, which gets no report
     finally:
         shared.interrupt()
@@ -599,34 +597,3 @@ def test_functions_keep_the_name_of_their_file() -> None:
     sent = pickle.loads(wire.dumps(outer))
     assert sent is not outer
     assert {sent.__code__.co_filename, sent().__code__.co_filename} == {__file__}
-
-
-def test_arguments_and_results_that_cannot_be_sent_are_named() -> None:
-    with atoll.Pool(1, spare=False) as pool:
-        lock = threading.Lock()
-        with pytest.raises(
-            TypeError, match=r"Pool\.submit\(print\): argument 2, 'lock', cannot be sent to a PE: "
-        ):
-            pool.submit(print, 1, lock)
-        with pytest.raises(
-            TypeError, match=r"Pool\.run\(print\): argument end=, 'lock', cannot be sent to a PE: "
-        ):
-            pool.run(print, end=lock)
-        with pytest.raises(TypeError, match="the result of PE 0, 'lock', cannot be sent to the pool: "):
-            pool.run(threading.Lock)
-
-
-def test_a_time_out_of_a_future_tells_that_the_call_goes_on() -> None:
-    with atoll.Pool(1, spare=False) as pool:
-        waits = pool.submit(_wait_for_ever)
-        with pytest.raises(
-            TimeoutError, match=r"No result within 0\.1 seconds\. The call goes on; Pool\.interrupt\(\)"
-        ):
-            waits.result(0.1)
-        pool.interrupt()
-        with pytest.raises(KeyboardInterrupt):
-            waits.result()
-
-
-def _wait_for_ever() -> None:
-    threading.Event().wait()

@@ -1,7 +1,8 @@
-"""atoll.Pool.run if some PEs return while the others wait for them, or continue to work."""
+"""atoll.Pool: PEs that return while the others wait for them or work; values that cannot be sent; time-outs."""
 
 from __future__ import annotations
 
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -69,3 +70,34 @@ def test_a_pe_that_returns_early_leaves_the_others_their_time(
             assert not late.done()
         go.touch()
         assert late.result(60) == [0, 1]
+
+
+def test_arguments_and_results_that_cannot_be_sent_are_named() -> None:
+    with atoll.Pool(1, spare=False) as pool:
+        lock = threading.Lock()
+        with pytest.raises(
+            TypeError, match=r"Pool\.submit\(print\): argument 2, 'lock', cannot be sent to a PE: "
+        ):
+            pool.submit(print, 1, lock)
+        with pytest.raises(
+            TypeError, match=r"Pool\.run\(print\): argument end=, 'lock', cannot be sent to a PE: "
+        ):
+            pool.run(print, end=lock)
+        with pytest.raises(TypeError, match="the result of PE 0, 'lock', cannot be sent to the pool: "):
+            pool.run(threading.Lock)
+
+
+def test_a_time_out_of_a_future_tells_that_the_call_goes_on() -> None:
+    with atoll.Pool(1, spare=False) as pool:
+        waits = pool.submit(_wait_for_ever)
+        with pytest.raises(
+            TimeoutError, match=r"No result within 0\.1 seconds\. The call goes on; Pool\.interrupt\(\)"
+        ):
+            waits.result(0.1)
+        pool.interrupt()
+        with pytest.raises(KeyboardInterrupt):
+            waits.result()
+
+
+def _wait_for_ever() -> None:
+    threading.Event().wait()

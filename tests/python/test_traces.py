@@ -251,6 +251,16 @@ def test_a_report_names_the_slow_pe_and_the_heaviest_calls(traced: Path) -> None
     assert re.search(r"heaviest call sites:\n  program.py:\d+: ", done.stdout), done.stdout
 
 
+def test_a_report_counts_one_call_as_one(tmp_path: Path) -> None:
+    code = "atoll.init()\nx = atoll.zeros(4)\nif atoll.my_pe() == 0: atoll.put(x, np.ones(4), 1)\natoll.finalize()"
+    done = run(tmp_path, code, "--trace", "out.pftrace", n=2)
+    assert (done.returncode, done.stderr) == (0, "")
+    said = subprocess.run(
+        [launcher(), "report", "out.pftrace"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "PE 0 with PE 1: 32 bytes in 1 call\n" in said.stdout, said.stdout
+
+
 def test_a_record_has_no_one_sided_operations(tmp_path: Path) -> None:
     done = run(tmp_path, PROGRAM, "--record", "events")
     assert (done.returncode, done.stderr) == (0, "")

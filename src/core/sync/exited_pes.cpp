@@ -84,14 +84,14 @@ std::string ExitedPes::calls_text(std::uint32_t team, std::uint32_t call) const 
     const common::EventCopy last = last_call_of(job_.board().events(pe_), team);
     if (last.call >= call) return {};
     if (last.call == 0 && call > kept_calls) return {};  // newer events may have replaced its calls
-    std::string place = common::called_name(last);
-    if (!last.site.empty()) place += " at " + last.site;
+    std::string called = common::called_name(last);
+    if (!last.site.empty()) called += " at " + last.site;
     const std::string team_name = common::team_text(team);
     const std::string how = state == common::PeState::left ? " left " : " finalized ";
     std::string text = " PE " + std::to_string(pe_) + how +
                        (last.call == 0 ? "before its first call of " + team_name
                                        : "after call " + std::to_string(last.call) + " of " + team_name +
-                                             " (" + place + ")") +
+                                             " (" + called + ")") +
                        ", and this PE waits in call " + std::to_string(call) +
                        ": every PE must make the same collective calls.";
     const std::string handled = job_.board().stacks(pe_).handled.read();
