@@ -112,17 +112,12 @@ def with_dashes(app: Any, doctree: nodes.document) -> None:
     """A dash between an argument, result or error and its text; an error without a text has no dash."""
     for body in doctree.findall(nodes.field_body):
         for paragraph in body.findall(nodes.paragraph):
-            for child in paragraph.children[:2]:
-                if isinstance(child, nodes.Text) and " -- " in f"{child} ":
-                    before, _, after = f"{child} ".partition(" -- ")
-                    rest = paragraph.children[paragraph.index(child) + 1 :]
-                    has_text = after.strip() or any(each.astext().strip() for each in rest)
-                    paragraph.replace(
-                        child,
-                        nodes.Text(
-                            before + (" – " if has_text else "") + (after if rest else after.rstrip())
-                        ),
-                    )
+            for place, child in enumerate(paragraph.children):
+                if isinstance(child, nodes.Text) and child.astext().startswith(" -- "):
+                    text = child.astext().removeprefix(" -- ")
+                    after = paragraph.children[place + 1 :]
+                    has_text = text.strip() or any(each.astext().strip() for each in after)
+                    paragraph[place] = nodes.Text(f" – {text}" if has_text else "")
                     break
 
 
