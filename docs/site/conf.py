@@ -13,8 +13,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
+import pages  # noqa: E402
+import reference  # noqa: E402
+import search  # noqa: E402
 from docutils import nodes  # noqa: E402
-from reference import in_restructured_text  # noqa: E402
 
 project = "Atoll"
 copyright = "the authors of Atoll, Apache-2.0"
@@ -105,24 +107,19 @@ def readable(arguments: str) -> str:
 
 def better_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Names of pages become links, and a line with several errors becomes a list of them."""
-    lines[:] = in_restructured_text("\n".join(lines)).split("\n")
+    lines[:] = reference.in_restructured_text("\n".join(lines)).split("\n")
 
 
 def with_dashes(app: Any, doctree: nodes.document) -> None:
     """A dash between an argument, result or error and its text; an error without a text has no dash."""
     for body in doctree.findall(nodes.field_body):
         for paragraph in body.findall(nodes.paragraph):
-            for child in paragraph.children[:2]:
-                if isinstance(child, nodes.Text) and " -- " in f"{child} ":
-                    before, _, after = f"{child} ".partition(" -- ")
-                    rest = paragraph.children[paragraph.index(child) + 1 :]
-                    has_text = after.strip() or any(each.astext().strip() for each in rest)
-                    paragraph.replace(
-                        child,
-                        nodes.Text(
-                            before + (" – " if has_text else "") + (after if rest else after.rstrip())
-                        ),
-                    )
+            for place, child in enumerate(paragraph.children):
+                if isinstance(child, nodes.Text) and child.astext().startswith(" -- "):
+                    text = child.astext().removeprefix(" -- ")
+                    after = paragraph.children[place + 1 :]
+                    has_text = text.strip() or any(each.astext().strip() for each in after)
+                    paragraph[place] = nodes.Text(f" – {text}" if has_text else "")
                     break
 
 
@@ -133,8 +130,16 @@ def without_entries(app: Any, doctree: nodes.document) -> None:
             signature["_toc_name"] = ""
 
 
+def with_words(app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+    """Pages with words of search.toml are read again with any other: Sphinx drops their entries from its search else."""
+    return (
+        sorted(search.expected(pages.place, reference.places()).values()) if added | changed | removed else []
+    )
+
+
 def setup(app: Any) -> None:
     """Register the hooks; docstrings are changed before napoleon reads them."""
+    app.connect("env-get-outdated", with_words)
     app.connect("doctree-read", with_dashes)
     app.connect("doctree-read", without_entries, priority=1)
     app.connect("autodoc-process-signature", better_signature)
