@@ -4670,7 +4670,7 @@ def _pool_table_bytes(segments: int) -> int:
 def _pool_remove(address: int) -> Any:
     """Remove a slab; returns the object that it kept alive."""
 
-def send(src: AnySource, pe: int, *, team: Team | None = None, stream: Stream = None) -> None:
+def send(src: AnyArray | AnySource, pe: int, *, team: Team | None = None, stream: Stream = None) -> None:
     """
     Send src to PE pe, which calls recv.
 

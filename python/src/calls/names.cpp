@@ -41,8 +41,9 @@ std::string found_name(const void* address, bool with_element) {
 }  // namespace
 
 void name_memory(const void* address, std::size_t bytes, std::size_t item, std::string what) {
-    const std::string line = caller_line().text(false);
-    if (!line.empty()) what += " allocated at " + line;
+    CallerLine line = caller_line();
+    line.operation.clear();  // the text has "allocated" in place of "zeros"
+    if (line) what += " allocated at " + line.text(false);
     Names& known = names();
     const std::lock_guard lock(known.mutex);
     known.all.insert_or_assign(static_cast<const char*>(address),

@@ -217,7 +217,7 @@ void leave_group(nb::object self, nb::args args) {
 
 const Function messages_functions[] = {
     {"send", entry<4, send_spec, send_body>,
-     "(src: AnySource, pe: int, *, team: Team | None = None, stream: Stream = None) -> None",
+     "(src: AnyArray | AnySource, pe: int, *, team: Team | None = None, stream: Stream = None) -> None",
      "Send src to PE pe, which calls recv.\n\n"
      "Returns when src may be changed. This may require that the receiver calls recv.\n\n"
      "Parameters\n----------\nsrc\n    Any array, on a GPU a symmetric one; or a list or number, as np.array "
