@@ -344,7 +344,7 @@ if n > 1:
     asked = ("bytes=32, in host memory, dtype=float64)", "bytes=32, align=256, on the GPU, dtype=float64)")
     with says(
         atoll.CollectiveMismatch,
-        *(f"PE {pe} called allocate({asked[pe]}" for pe in (0, 1)),
+        *(f"(its allocate({asked[pe]}" for pe in (0, 1)),
         "where the memory is",
     ):
         atoll.zeros(4, device="cuda" if me else "cpu")
