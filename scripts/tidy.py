@@ -30,7 +30,7 @@ INCLUDES = (ROOT / "include", ROOT / "src", ROOT / "include_nvshmem", BUILD / "g
 FOLDERS = (ROOT / "src", ROOT / "python" / "src")
 MOST_IN_A_BATCH = 24
 TOOL = str(ROOT / "build" / "clang-tidy" / "bin" / "clang-tidy")  # by scripts/setup.sh tidy
-# Sources of the module with tables or macros of the same names; cmake/AtollPython.cmake compiles them alone, too.
+# Sources of the module, some of which have helpers or macros of the same names.
 ALONE = re.compile(r"/python/src/(operations/|.*(strided|module|kernel_trace)\.cpp$)")
 DEFAULT_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "atoll" / "tidy"
 
