@@ -2,6 +2,7 @@
 // symmetric memory of the group, so no other member needs an array's address.
 #pragma once
 
+#include "atoll/team.hpp"
 #include "stream/stream_team.hpp"
 
 #include <cstddef>

@@ -115,7 +115,9 @@ def test_counters_follow_bytes_and_the_heap(traced: Path) -> None:
 
 def test_call_sites_are_lines_of_the_program(traced: Path) -> None:
     sites = {one.notes["site"] for one in Decoded(traced).slices if "site" in one.notes}
-    assert sites and all(re.fullmatch(r"program\.py:\d+( \((zeros|signal|Lock)\))?", site) for site in sites), sites
+    assert sites and all(
+        re.fullmatch(r"program\.py:\d+( \((zeros|signal|Lock)\))?", site) for site in sites
+    ), sites
 
 
 ONE_SIDED = """
