@@ -38,8 +38,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 maximum_signature_line_length = 80
 napoleon_google_docstring = False
-napoleon_use_rtype = False
-napoleon_use_param = False  # arguments with one text stay in one row
+globals().update(reference.NAPOLEON)
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 python_use_unqualified_type_names = True

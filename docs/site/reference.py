@@ -91,14 +91,9 @@ def python_page(page: dict[str, Any]) -> str:
     """A page of names of `atoll`."""
     import atoll
 
-    entries = [index_of(name) + entry(atoll, name) for name in page["names"]]
+    # An entry of the index leads to the text behind it.
+    entries = [search.entries("names", name) + "\n" + entry(atoll, name) for name in page["names"]]
     return f"# {page['title']}\n\n{page['about']}\n\n{links('atoll', page['names'])}\n\n" + "\n".join(entries)
-
-
-def index_of(name: str) -> str:
-    """The entries of the index for a name of `atoll`, which lead to the place before it."""
-    words = search.entries("names", name)
-    return f"```{{index}} {', '.join(words)}\n```\n\n" if words else ""
 
 
 def links(module: str, names: list[str]) -> str:
@@ -194,7 +189,7 @@ def signature(node: ast.FunctionDef, skipped: int = 0) -> str:
     return f"({ast.unparse(arguments)}){result}"
 
 
-# Settings of napoleon, which conf.py has, too.
+# Settings of napoleon, also for conf.py. Arguments with one text stay in one row.
 NAPOLEON = {"napoleon_use_rtype": False, "napoleon_use_param": False}
 MARK = re.compile(r"(``.*?``|`.*?`(?:__)?)|(?<!\\)(\*(?! )|(?<=\w)_(?!\w))", re.DOTALL)
 

@@ -17,18 +17,17 @@ HERE = Path(__file__).resolve().parent
 READ = tomllib.loads((HERE / "search.toml").read_text(encoding="utf-8"))
 
 
-def entries(kind: str, name: str) -> list[str]:
-    """The words of a page ("pages") or public name ("names"), as arguments of Sphinx's directive `index`."""
-    return [f"! {word}" for word in READ[kind].get(name, [])]
+def entries(kind: str, name: str) -> str:
+    """Sphinx's directive `index` with the words of a page ("pages") or public name ("names"); empty without any."""
+    words = READ[kind].get(name)
+    return f"```{{index}} {', '.join('! ' + word for word in words)}\n```\n" if words else ""
 
 
 def in_markdown(name: str, text: str) -> str:
     """The text of a page with its entries below the title."""
-    words = entries("pages", name)
-    if not words:
-        return text
     title, rest = text.split("\n", 1)
-    return f"{title}\n\n```{{index}} {', '.join(words)}\n```\n{rest}"
+    directive = entries("pages", name)
+    return f"{title}\n\n{directive}{rest}" if directive else text
 
 
 def expected(place: Any, reference: dict[str, str]) -> dict[str, str]:

@@ -36,7 +36,7 @@ SKIPPED = (
     "tests/layout/english.py",
 )
 
-# Of each sentence of a comment or docstring, also behind dashes, quotes and brackets.
+# Openings that no sentence of a comment or docstring has, also behind dashes, quotes and brackets.
 OPENINGS = re.compile(r"[\W_]*(?:what|who|whom|whose|whether|where|as|of)\b", re.IGNORECASE)
 # "Of two values it keeps one." The subject comes first: "Keeps one of two values."
 INVERTED = re.compile(r"[\W_]*Of\b[^.;:]* (?:one|it|they|the first|the last|the later)\b")

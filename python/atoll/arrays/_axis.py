@@ -86,6 +86,12 @@ class Axis:
             return index - np.asarray(self.bounds)[self.owner(index)]
         return index // (self.block * self.parts) * self.block + index % self.block
 
+    def global_of(self, part: int, local: Any) -> Any:
+        """Return the index at a position in a part, or those of an array of positions: the inverse of `local`."""
+        if self.is_contiguous:
+            return self.ends(part)[0] + local
+        return (local // self.block * self.parts + part) * self.block + local % self.block
+
     def ends(self, part: int) -> tuple[int, int]:
         """Return where the range of a part starts and stops, of an axis that is not cyclic."""
         if self.has_copies:
@@ -108,11 +114,7 @@ class Axis:
 
     def indices(self, part: int) -> Indices:
         """Return the global indices of a part, in ascending order."""
-        if self.is_contiguous:
-            return np.arange(*self.ends(part))
-        blocks = self._blocks(part, Range(0, self.length))
-        runs = [np.arange(own.start, own.start + own.count) for own, _ in blocks]
-        return np.concatenate(runs) if runs else np.arange(0)
+        return np.asarray(self.global_of(part, np.arange(self.extent(part))))
 
     def _blocks(self, part: int, wanted: Range) -> Iterator[tuple[Range, int]]:
         """Yield the blocks of a part between the ends of a range, each with its position in the part."""

@@ -232,12 +232,12 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
             raise IndexError(f"global_index({index}): expected one integer for each of the {self.ndim} axes.")
         found = []
         for number, (axis, at, local) in enumerate(zip(self._layout.axes, coordinates, key, strict=True)):
-            indices = axis.indices(at)
-            if not -len(indices) <= local < len(indices):
+            extent = axis.extent(at)
+            if not -extent <= local < extent:
                 raise IndexError(
-                    f"global_index({index}): axis {number} of the part has {len(indices)} elements, and none at {local}."
+                    f"global_index({index}): axis {number} of the part has {extent} elements, and none at {local}."
                 )
-            found.append(int(indices[local]))
+            found.append(int(axis.global_of(at, local % extent)))
         return tuple(found)
 
     def _pe(self, pe: int | None) -> int:

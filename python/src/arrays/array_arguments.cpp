@@ -52,8 +52,7 @@ void refuse_masked(PyObject* array) {
 static void fail_with_cure(const Spec& spec, const char* which, PyObject* value) {
     const std::string_view call = spec.name;
     const char* cure = "";
-    const Ref kind(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(value)), "__name__"));
-    if (PyUnicode_CompareWithASCIIString(kind.get(), "DistArray") == 0)
+    if (PyObject_TypeCheck(value, g.boxes_class))
         cure = call == "free" ? "a distributed array; free it by x.free()."
                               : "a distributed array. Assign to a part of it, x[box] = values; or pass "
                                 "x.local, the part of this PE.";

@@ -154,6 +154,7 @@ std::string calling_line() {
 CallerLine caller_line(std::string_view skipped) {
     CallerLine found, standard;
     std::string operation = named_call;
+    bool is_allocation = !operation.empty();
     nb::object held;  // PyEval_GetFrame borrows, f_back is a new reference
     for (PyFrameObject* frame = PyEval_GetFrame(); frame != nullptr && !found;) {
         const std::string module = module_of(frame);
@@ -162,10 +163,12 @@ CallerLine caller_line(std::string_view skipped) {
         } else if (!is_ours(module)) {
             CallerLine line = line_of(frame);
             line.operation = operation;
+            line.is_allocation = is_allocation;
             CallerLine& caller = is_standard(line.file) ? standard : found;
             if (!caller) caller = std::move(line);
         } else if (std::string its = operation_of(frame, module); !its.empty()) {
             operation = std::move(its);
+            is_allocation = module.starts_with("atoll._allocation");
         }
         // The stable ABI lacks PyFrame_GetBack.
         held = nb::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(frame), "f_back"));

@@ -9,10 +9,11 @@
 namespace atl::python {
 
 struct CallerLine {
-    std::string file;       ///< path with which the program was started, or "<stdin>"
-    std::string operation;  ///< operation of distributed arrays or objects that made the call, such as
-                            ///< "exchange_halo"
-    int number = 0;         ///< 0: no frame of this thread belongs to the program
+    std::string file;            ///< path with which the program was started, or "<stdin>"
+    std::string operation;       ///< operation of distributed arrays or objects that made the call, such as
+                                 ///< "exchange_halo"
+    int number = 0;              ///< 0: no frame of this thread belongs to the program
+    bool is_allocation = false;  ///< the operation is one of atoll itself that allocates: "zeros", "Lock"
 
     explicit operator bool() const { return number > 0; }
     /// Returns a text such as "ring.py:12" without folders, or the whole path. With the operation:

@@ -54,8 +54,8 @@ class ReleaseGil {
 
     /// This thread's state while one of its calls has released the GIL; null while it holds it.
     static PyThreadState* released() noexcept { return released_state; }
-    /// True while a call of any thread has released the GIL. A caller with the GIL may then let calls begin
-    /// no more.
+    /// True while a call of any thread has released the GIL. If the caller holds the GIL and lets no call
+    /// begin, a false result stays.
     static bool any() noexcept { return in_calls.load(std::memory_order_relaxed) != 0; }
 
   private:

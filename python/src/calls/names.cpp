@@ -42,7 +42,7 @@ std::string found_name(const void* address, bool with_element) {
 
 void name_memory(const void* address, std::size_t bytes, std::size_t item, std::string what) {
     CallerLine line = caller_line();
-    line.operation.clear();  // the text has "allocated" in place of "zeros"
+    if (line.is_allocation) line.operation.clear();  // "allocated" is enough
     if (line) what += " allocated at " + line.text(false);
     Names& known = names();
     const std::lock_guard lock(known.mutex);

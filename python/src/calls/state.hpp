@@ -38,6 +38,7 @@ struct State {
     int device = -1;              ///< the number of this PE's GPU, once `has_device`
     PyTypeObject* ndarray = nullptr;
     PyTypeObject* team_class = nullptr;
+    PyTypeObject* boxes_class = nullptr;  ///< the base of distributed arrays
     PyTypeObject* context_class = nullptr;
     PyObject* world_object = nullptr;  ///< atoll.WORLD
 };

@@ -256,8 +256,8 @@ std::string failed_group(const common::BoardView& board, int pe) {
 std::optional<EndedPe> ended_pe_of(std::string_view error) {
     for (const common::PeState state : {common::PeState::left, common::PeState::finalized}) {
         // In a collective call the error does not name finalize.
-        const std::string how =
-            state == common::PeState::left ? " left the job" : std::string(" ") + common::exit_text(state);
+        const std::string how = state == common::PeState::left ? std::string(core::left_job)
+                                                               : std::string(" ") + common::exit_text(state);
         const std::size_t end = error.find(how);
         const std::size_t begin = error.substr(0, end).rfind(pe_begin);
         const std::size_t call = error.find(core::cannot_end);

@@ -223,16 +223,21 @@ namespace {
 constexpr std::string_view site_begin = " at ", inner_begin = " (its ";
 }  // namespace
 
-std::string with_site(const std::string& call, std::string_view site) {
-    if (site.empty()) return call;
+std::string_view call_of_site(std::string_view site) {
     const std::size_t open = site.rfind(" (");
     // Sites of C and C++ have a function and an offset.
     const bool has_call =
         open != std::string_view::npos && site.ends_with(')') && site.find("+0x") == std::string_view::npos;
-    if (!has_call) return call + std::string(site_begin) + std::string(site);
-    const std::string_view outer = site.substr(open + 2, site.size() - open - 3);
-    return std::string(outer) + std::string(site_begin) + std::string(site.substr(0, open)) +
-           std::string(inner_begin) + call + ")";
+    return has_call ? site.substr(open + 2, site.size() - open - 3) : std::string_view();
+}
+
+std::string with_site(const std::string& call, std::string_view site) {
+    if (site.empty()) return call;
+    const std::string_view outer = call_of_site(site);
+    if (outer.empty()) return call + std::string(site_begin) + std::string(site);
+    const std::string_view line = site.substr(0, site.size() - outer.size() - std::string_view(" ()").size());
+    return std::string(outer) + std::string(site_begin) + std::string(line) + std::string(inner_begin) +
+           call + ")";
 }
 
 std::pair<std::string, std::string> split_site(std::string_view text) {

@@ -36,6 +36,8 @@ inline constexpr std::string_view calls_differ = ": the calls differ";
 /// Returns a text such as "barrier at x.py:12". A site of a call that makes calls of its own names it first:
 /// "exchange_halo at heat.py:12 (its barrier)". `call` may have arguments.
 std::string with_site(const std::string& call, std::string_view site);
+/// The call that a site names, such as "exchange_halo" of "heat.py:12 (exchange_halo)"; empty without one.
+std::string_view call_of_site(std::string_view site);
 /// The call and the site of a placed text.
 std::pair<std::string, std::string> split_site(std::string_view text);
 

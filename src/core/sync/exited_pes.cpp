@@ -74,7 +74,7 @@ std::string ExitedPes::text(bool initialized) const {
 
 std::string ExitedPes::text_in_call() const {
     if (any_pe_ || job_.board().state(pe_) != common::PeState::left) return text();
-    return "PE " + std::to_string(pe_) + " left the job";
+    return "PE " + std::to_string(pe_) + std::string(left_job);
 }
 
 std::string ExitedPes::calls_text(std::uint32_t team, std::uint32_t call) const {

@@ -12,6 +12,8 @@ class JobState;
 /// The words between the PE that has ended and the wait for it, in errors. The launcher finds the
 /// error by them.
 inline constexpr std::string_view cannot_end = ", so this cannot end: ";
+/// The same for a PE that has left, behind its name. Other words may follow.
+inline constexpr std::string_view left_job = " left the job";
 
 /// The PEs that a wait needs, and one of them that has ended.
 class ExitedPes {

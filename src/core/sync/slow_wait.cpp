@@ -70,10 +70,11 @@ std::string describe(const core::JobState& job, const WaitReason& reason, std::u
 /// Names the operation of distributed arrays or objects that makes the call: "sum (its max_reduce)".
 std::string within_call(const std::string& call, void* hook_state) {
     if (!common::wait_hooks().enter) return call;
-    const std::string placed = core::with_site(call, common::file_name(common::call_site(hook_state)));
-    if (!placed.ends_with(" (its " + call + ")")) return call;
+    const std::string site = common::call_site(hook_state);
+    const std::string_view outer = core::call_of_site(site);
+    if (outer.empty()) return call;
     const std::size_t end = std::min(call.find_first_of(" ,:"), call.size());
-    return placed.substr(0, placed.find(" at ")) + " (its " + call.substr(0, end) + ")" + call.substr(end);
+    return std::string(outer) + " (its " + call.substr(0, end) + ")" + call.substr(end);
 }
 
 }  // namespace

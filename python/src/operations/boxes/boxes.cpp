@@ -395,6 +395,7 @@ void register_boxes(PyObject* module) {
                    "(rows: Any, memory: Any, team: Any, me: int, copies: Any = None) -> None");
     const Ref type(PyType_FromSpec(&type_spec));
     if (PyModule_AddObjectRef(module, "_Boxes", type.get()) < 0) throw Raised{};
+    g.boxes_class = reinterpret_cast<PyTypeObject*>(type.get());
 }
 
 }  // namespace atl::python
