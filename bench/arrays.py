@@ -136,34 +136,31 @@ def whole_arrays(n: int) -> None:
     """Print rows of calls on arrays of n elements: redistribution beside a copy, sorting beside NumPy."""
     side = int(n**0.5)
     a = arrays.random((side, side), dist=("block", "whole"))
-    part, copy = a.local.copy(), np.empty_like(a.local)
     whole = np.random.default_rng(3).random(n)
     line = arrays.from_array(whole)
+    there, same = (arrays.zeros((side, side), dist=dist) for dist in (("whole", "block"), ("block", "whole")))
+    part, copy = a.local.copy(), np.empty_like(a.local)
+
+    def copied(target: Array, source: Array) -> None:
+        """Copy on every PE. A redistribution ends by a barrier, too."""
+        np.copyto(target, source)
+        atoll.barrier_all()
+
+    def to_new_memory() -> None:
+        part.copy()
+        atoll.barrier_all()
+
+    into, anew = lambda: a.redistribute(out=there), lambda: a.redistribute(("whole", "block")).free()
     compare(
-        "redistribute",
-        lambda: a.redistribute(("whole", "block")).free(),
-        lambda: np.copyto(copy, part),
+        "redistribute, by a copy in symmetric memory",
+        into,
+        lambda: copied(same.local, a.local),
         1,
         True,
         True,
     )
-    there = arrays.zeros((side, side), dist=("whole", "block"))
-    compare(
-        "redistribute to an array that exists",
-        lambda: a.redistribute(out=there),
-        lambda: np.copyto(copy, part),
-        1,
-        True,
-        True,
-    )
-    compare(
-        "redistribute, by NumPy's copy to new memory",
-        lambda: a.redistribute(("whole", "block")).free(),
-        part.copy,
-        1,
-        True,
-        True,
-    )
+    compare("redistribute, by a copy in NumPy's memory", into, lambda: copied(copy, part), 1, True, True)
+    compare("redistribute to a new array, by a copy to new memory", anew, to_new_memory, 1, True, True)
     compare("sort", lambda: np.sort(line).free(), lambda: np.sort(whole), 1, True)
 
 

@@ -1640,6 +1640,32 @@ class _Boxes:
     def _end(self) -> None: ...
     def _near(self, key: Any, /) -> tuple[int, tuple[Any, ...]] | None: ...
 
+def _start_halo(neighbours: Any, ready: Array, arrived: Array, count: int, ctx: Context | None) -> None:
+    """
+    Tell the neighbours that this PE's halo may be overwritten, and put the rims that they get.
+
+    Parameters
+    ----------
+    neighbours
+        A list of atoll.arrays._halo.Neighbour.
+    ready, arrived
+        Signals, a word for each direction.
+    count
+        The number of this exchange, from 1.
+    ctx
+        A context of the array's team; None: the world's.
+    """
+
+def _finish_halo(neighbours: Any, arrived: Array, count: int) -> None:
+    """
+    Wait for the rims that the neighbours put.
+
+    Parameters
+    ----------
+    neighbours, arrived, count
+        As for _start_halo.
+    """
+
 def _row_products(indptr: Array, indices: Array, data: Array, x: Array, out: Array) -> None:
     """
     Write the products of compressed rows and a vector; for atoll.sparse, whose indices are in range.

@@ -46,6 +46,7 @@ void register_all(nb::module_& module) {
     register_irregular(m);
     register_blocks(m);
     register_boxes(m);
+    register_halos(m);
     register_sparse(m);
     register_atomics(m);
     register_signals(m);

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ._array import DistArray
 
 Array = np.ndarray[Any, Any]
-STREAMED = 8 << 20  # bytes from which on a strided put bypasses the cache
+STREAMED = 4 << 20  # bytes from which on a strided put bypasses the cache
 
 
 class Boxes(Parts):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import numbers
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 import atoll
+from atoll._atoll import _finish_halo as finish_rims
+from atoll._atoll import _start_halo as start_rims
 
 from . import _libraries
 from ._axis import Axis
@@ -32,11 +33,10 @@ Kind = str | complex
 Fill = tuple[tuple[Any, ...], tuple[Any, ...] | None, complex | None]
 
 
-@dataclass(frozen=True)
-class Neighbour:
+class Neighbour(NamedTuple):
     """A neighbour in one direction: the PE, its signal's number here and there, the rim that it gets, and its halo there.
 
-    `source` and `target` are views of this PE's block.
+    `source` and `target` are views of this PE's block. C++ reads the fields by their order.
     """
 
     pe: int
@@ -92,14 +92,7 @@ class Exchange:
             self._enqueue()
             return
         self._count += 1
-        for neighbour in self._plan:
-            atoll.signal_add(self._ready, 1, neighbour.pe, index=neighbour.there, ctx=self._ctx)
-        for neighbour in self._plan:
-            atoll.signal_wait_until(self._ready, atoll.GE, self._count, index=neighbour.here)
-            atoll.put_signal(
-                *(neighbour.target, neighbour.source, self._arrived, 1, "add", neighbour.pe, neighbour.there),
-                ctx=self._ctx,
-            )
+        start_rims(self._plan, self._ready, self._arrived, self._count, self._ctx)
 
     def finish(self) -> None:
         """Wait for the neighbours' rims, then fill what is beyond the ends of the array."""
@@ -115,8 +108,7 @@ class Exchange:
                     if self._waits_at_end:
                         self._library.finish()
             return
-        for neighbour in self._plan:
-            atoll.signal_wait_until(self._arrived, atoll.GE, self._count, index=neighbour.here)
+        finish_rims(self._plan, self._arrived, self._count)
         if self._fills:
             self._fill()
 

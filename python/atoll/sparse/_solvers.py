@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..arrays._libraries import Library
 from ..arrays._teams import _current
 from ._matrix import SparseMatrix
 
+PIECE = 16 * 1024  # elements of a vector that are updated at once
 Operator = Callable[[DistArray], DistArray] | Any
 
 
@@ -73,13 +74,14 @@ def cg(
             break
         z = r if precondition is None else precondition(r)
         rho, before = square if z is r else _dot(its, r.local, z.local), rho
-        direction = p.local
-        direction *= _number(rho / before) if step else 0
-        direction += z.local
+        direction, beta = p.local, _number(rho / before) if step else 0
+        for some in _pieces(its, direction):
+            direction[some] *= beta
+            direction[some] += z.local[some]
         q = apply(p)
         alpha = _number(rho / _dot(its, p.local, q.local))
-        x.local[...] += alpha * p.local
-        r.local[...] -= alpha * q.local
+        _add_multiple(its, x.local, alpha, p.local)
+        _add_multiple(its, r.local, -alpha, q.local)
         if callback is not None:
             _current.barrier()
             callback(x)
@@ -143,7 +145,8 @@ def bicgstab(
         z, t = images(s)
         squares = _dot(its, t, t)
         omega = _dot(its, t, s.local) / squares if squares else np.float64(0)
-        x.local[...] += _number(alpha) * y + _number(omega) * z
+        _add_multiple(its, x.local, _number(alpha), y)
+        _add_multiple(its, x.local, _number(omega), z)
         r.local[...] = s.local - _number(omega) * t
         if callback is not None:
             _current.barrier()
@@ -221,6 +224,21 @@ def _norm(its: Library, x: Any) -> float:
 def _number(x: Any) -> Any:
     """Return a number of NumPy as one of Python, which takes the precision of the multiplied vectors."""
     return x.item() if isinstance(x, np.generic) else x
+
+
+def _pieces(its: Library, x: Any) -> Iterator[Any]:
+    """Yield indices of pieces along the first axis, which stay in the cache; on GPUs all at once."""
+    if its.on_gpu or x.ndim == 0:
+        yield ...
+        return
+    rows = max(1, PIECE * len(x) // max(x.size, 1))
+    yield from (slice(start, start + rows) for start in range(0, len(x), rows))
+
+
+def _add_multiple(its: Library, x: Any, factor: Any, y: Any) -> None:
+    """Add a multiple of a vector to another one."""
+    for some in _pieces(its, x):
+        x[some] += factor * y[some]
 
 
 def _copied(its: Library, x: Any) -> Any:

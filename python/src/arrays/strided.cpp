@@ -33,7 +33,7 @@ void copy_inner(char* dst, const char* src, const Axis& axis, std::size_t block)
 }
 
 // Runs of a large copy bypass the cache, as memcpy does from such sizes on: the target is not read before.
-constexpr std::size_t streams_from = 8 << 20, streamed_run = 1024;
+constexpr std::size_t streams_from = 4 << 20, streamed_run = 1024;
 
 void copy_apart(char* dst, const npy_intp* dst_strides, const char* src, const npy_intp* src_strides,
                 const npy_intp* dims, int nd, std::size_t item) {

@@ -14,6 +14,7 @@ void register_strided(PyObject* module);
 void register_irregular(PyObject* module);
 void register_blocks(PyObject* module);
 void register_boxes(PyObject* module);
+void register_halos(PyObject* module);
 void register_sparse(PyObject* module);
 void register_atomics(PyObject* module);
 void register_signals(PyObject* module);

@@ -22,6 +22,7 @@ struct Blocks {
     std::vector<npy_int64> ends;  ///< ends of the blocks: the first numbers of the next ones
     std::vector<char*>
         origins;  ///< the address that element 0 would have if the block went back to it; null: far
+    bool has_far = false;
 
     /// The PE that has an element. There are few, so that counting is faster than a search.
     std::size_t owner(npy_int64 index) const noexcept {
@@ -55,6 +56,7 @@ Blocks blocks_of(const Context& ctx, PyArrayObject* dst, const npy_int64* bounds
         char* const there = unchecked_address(ctx, made.data, static_cast<int>(pe));
         made.ends.push_back(bounds[pe + 1]);
         made.origins.push_back(there != nullptr ? there - bounds[pe] * made.item : nullptr);
+        made.has_far = made.has_far || there == nullptr;
     }
     return made;
 }
@@ -69,33 +71,49 @@ bool in_range(const npy_int64* index, std::size_t n, npy_int64 last) {
     return found >= 0;
 }
 
-template <class T, bool Atomic>
-void add(const Blocks& blocks, const npy_int64* index, const T* values, bool one, std::size_t n) {
+/// Calls `use` with the address of each element and its position, prefetched. `find` gives the address of a number.
+template <class T, class Find, class Use>
+void for_each(const npy_int64* index, std::size_t n, Find find, Use use) {
     constexpr std::size_t ring = std::bit_ceil(prefetched_ahead);
     T* elements[ring];
     const auto prepare = [&](std::size_t i) {
-        char* origin = blocks.origins[blocks.owner(index[i])];
-        T* element = origin ? reinterpret_cast<T*>(origin + index[i] * blocks.item) : nullptr;
+        T* const element = find(index[i]);
         __builtin_prefetch(element, 1);
         elements[i % ring] = element;
-    };
-    const auto finish = [&](std::size_t i) {
-        const T value = values[one ? 0 : i];
-        T* const element = elements[i % ring];
-        if (element == nullptr) [[unlikely]]
-            blocks.add_far(index[i], value);
-        else if constexpr (Atomic)
-            atl::detail::atomic_add(element, value);
-        else
-            *element = detail::sum_of(*element, value);
     };
     const std::size_t lead = std::min(prefetched_ahead, n);
     for (std::size_t i = 0; i < lead; ++i) prepare(i);
     for (std::size_t i = lead; i < n; ++i) {
-        finish(i - lead);
+        use(elements[(i - lead) % ring], i - lead);
         prepare(i);
     }
-    for (std::size_t i = n - lead; i < n; ++i) finish(i);
+    for (std::size_t i = n - lead; i < n; ++i) use(elements[i % ring], i);
+}
+
+/// Adds by atomic operations. One or two blocks need no table of origins.
+template <class T>
+void add(const Blocks& blocks, const npy_int64* index, const T* values, bool one, std::size_t n) {
+    const auto add_near = [=](T* element, std::size_t i) {
+        atl::detail::atomic_add(element, values[one ? 0 : i]);
+    };
+    const auto origin = [&](std::size_t pe) { return reinterpret_cast<T*>(blocks.origins[pe]); };
+    if (blocks.has_far || blocks.origins.size() > 2) {
+        const auto find = [&](npy_int64 number) -> T* {
+            T* const first = origin(blocks.owner(number));
+            return first == nullptr ? nullptr : first + number;
+        };
+        for_each<T>(index, n, find, [&](T* element, std::size_t i) {
+            if (element == nullptr) [[unlikely]]
+                blocks.add_far(index[i], values[one ? 0 : i]);
+            else
+                add_near(element, i);
+        });
+        return;
+    }
+    T *const first = origin(0), *const last = origin(blocks.origins.size() - 1);
+    const npy_int64 end = blocks.ends[0];
+    for_each<T>(
+        index, n, [=](npy_int64 number) { return (number < end ? first : last) + number; }, add_near);
 }
 
 /// Adds by atomic operations, and notices the end of the job on the way.
@@ -105,8 +123,16 @@ void add_beside_others(const Blocks& blocks, const npy_int64* index, const T* va
     constexpr std::size_t most = 16 * added_at_once;
     for (std::size_t i = 0; i < n; i += most) {
         core::throw_if_over(blocks.ctx.job(), "add_at");
-        add<T, true>(blocks, index + i, one ? values : values + i, one, std::min(most, n - i));
+        add(blocks, index + i, one ? values : values + i, one, std::min(most, n - i));
     }
+}
+
+/// Adds by plain additions to the only PE's block.
+template <class T>
+void add_to_only_block(T* block, const npy_int64* index, const T* values, bool one, std::size_t n) {
+    for_each<T>(
+        index, n, [=](npy_int64 number) { return block + number; },
+        [=](T* element, std::size_t i) { *element = detail::sum_of(*element, values[one ? 0 : i]); });
 }
 
 /// Adds by plain additions under the update lock of the only PE's block, which other threads may hold.
@@ -118,8 +144,12 @@ void add_alone(const Blocks& blocks, std::uint64_t serial, const npy_int64* inde
     constexpr std::size_t most = added_at_once;
     for (std::size_t i = 0; i < n; i += most) {
         const core::UpdateLock lock(job, word, "add_at");
-        const auto add_some = lock.is_held() ? add<T, false> : add<T, true>;
-        add_some(blocks, index + i, one ? values : values + i, one, std::min(most, n - i));
+        const T* const from = one ? values : values + i;
+        const std::size_t some = std::min(most, n - i);
+        if (lock.is_held())
+            add_to_only_block(reinterpret_cast<T*>(blocks.data), index + i, from, one, some);
+        else
+            add(blocks, index + i, from, one, some);
     }
 }
 

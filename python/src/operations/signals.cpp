@@ -6,6 +6,7 @@
 #include "core/team/context_state.hpp"
 #include "gpu/stream_cache.hpp"
 #include "operations/notes.hpp"
+#include "operations/signal_puts.hpp"
 #include "pool/pool.hpp"
 
 #include <cstring>
@@ -30,13 +31,6 @@ std::uint64_t value_of(const Spec& spec, PyObject* sig, PyObject* value) {
     return value_as<std::uint64_t>({spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(as_array(sig)))},
                                    value);
 }
-
-struct SignalUpdate {
-    std::uint64_t* word;
-    std::uint64_t value;
-    SignalOp op;
-    int pe;
-};
 
 /// put_signal for dst on a GPU.
 void put_signal_on_device(const Spec& spec, const Context& ctx, PyArrayObject* dst, PyObject* src,
@@ -115,22 +109,7 @@ template <Spec& S> PyObject* put_signal_body(const Arguments<10>& a) {
         src = made.array();
     }
     if (!same_shape(dst, src)) fail_shapes(S, "dst", dst, "src", src);
-    if (c_contiguous(dst) && c_contiguous(src)) {
-        ReleaseGil released(extent.bytes >= release_gil_bytes);
-        ctx.put_signal_bytes<blocking>(extent.low, PyArray_BYTES(src), extent.bytes, word, value, op, pe);
-        core::note_signal(ctx.state(), word, value, op == SignalOp::add, pe);
-        return none();
-    }
-    const Strides near = strides_as(src, dst);
-    ctx.check_pe(pe);
-    atl::detail::Measured measured =
-        measure_move(ctx, blocking ? "put_signal" : "put_signal_nbi", size_of(dst) * item_bytes(dst), pe);
-    measured.set_subject(word, value);
-    if (!blocking) core::note_context(measured, ctx.state());
-    put_strided(ctx, {dst, extent, PyArray_BYTES(src), near.of, pe});
-    ctx.fence();
-    ctx.put_signal_bytes(nullptr, nullptr, 0, word, value, op, pe);
-    core::note_signal(ctx.state(), word, value, op == SignalOp::add, pe);
+    put_with_signal<blocking>(ctx, dst, extent, src, {word, value, op, pe});
     return none();
 }
 
