@@ -30,8 +30,11 @@ INCLUDES = (ROOT / "include", ROOT / "src", ROOT / "include_nvshmem", BUILD / "g
 FOLDERS = (ROOT / "src", ROOT / "python" / "src")
 MOST_IN_A_BATCH = 24
 TOOL = str(ROOT / "build" / "clang-tidy" / "bin" / "clang-tidy")  # by scripts/setup.sh tidy
-# Sources of the module, some of which have helpers or macros of the same names.
-ALONE = re.compile(r"/python/src/(operations/|.*(strided|module|kernel_trace)\.cpp$)")
+# Sources of the module that are also compiled alone. One list serves both.
+ALONE = re.compile(
+    r"/python/src/.*"
+    + re.findall(r'set\(_alone "(\S+)"\)', (ROOT / "cmake" / "AtollPython.cmake").read_text())[0]
+)
 DEFAULT_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "atoll" / "tidy"
 
 
@@ -111,10 +114,11 @@ def batches(waiting: list[Source]) -> Iterator[list[Source]]:
     """Yield the sources in groups of one set of flags, of equal sizes."""
     alike: dict[str, list[Source]] = {}
     for source in waiting:
-        is_alone = ALONE.search(str(source.file)) or (
-            source.file.is_relative_to(ROOT / "python") and "functions[]" in source.file.read_text()
+        flags = (
+            str(source.file)
+            if ALONE.search(str(source.file))
+            else re.sub(r" -o \S+ -c \S+", "", source.command)
         )
-        flags = str(source.file) if is_alone else re.sub(r" -o \S+ -c \S+", "", source.command)
         if source.file.is_relative_to(ROOT / "python"):  # its folders have the same names in places
             flags += str(source.file.parent)
         alike.setdefault(flags, []).append(source)
