@@ -490,6 +490,28 @@ def test_nothing_is_compared_if_checks_are_off(job: Job) -> None:
     assert len(done.stdout.splitlines()) == 2  # a wrong result, since no check was asked for
 
 
+def test_all_checks_compare_each_exchange_of_halos(job: Job) -> None:
+    done = job(
+        """
+        from atoll import arrays
+        atoll.init()
+        a = arrays.ones(12, halo=1)
+        a.exchange_halo("edge")
+        for _ in range(2):
+            a.start_halo() if atoll.my_pe() else a.exchange_halo()  # one meaning
+            a.finish_halo() if atoll.my_pe() else None
+        try:
+            a.sum() if atoll.my_pe() else a.exchange_halo()
+        except atoll.CollectiveMismatch as error:
+            assert "sum()" in str(error) and "exchange_halo()" in str(error), error
+            print("named")
+        """,
+        2,
+        ATOLL_CHECK="all",
+    )
+    assert done.stdout.count("named") == 2
+
+
 def test_the_number_of_a_gpu_is_not_compared() -> None:
     """Each PE passes the number of its own GPU."""
     from atoll.arrays._compared import _text

@@ -9,7 +9,7 @@ import numpy as np
 
 import atoll
 
-from . import _libraries, _ufuncs
+from . import _libraries, _replicated, _ufuncs
 from ._compared import collective
 from ._dtypes import dtype_from
 from ._layout import Box, Dist, Layout, Width, layout
@@ -160,6 +160,16 @@ class DistArray(Halos, Copies, Reductions, Operations, Scalars, Outputs, np.lib.
                 )
         _current.barrier()
         return made
+
+    def _relayout(self, its: Layout) -> None:
+        """Take another layout, whose block fits the memory of this array. Its elements are to be written. Collective."""
+        if self._exchange is not None:
+            self._exchange.free()
+            self._exchange = None
+        self._layout = its
+        _replicated.note(its.has_copies)
+        self._memory.reshape(its.block_shape)
+        self._show_block()
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -55,6 +55,8 @@ def collective(
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        defaults = dict(zip(reversed(names), reversed(function.__defaults__ or ()), strict=False))
+        defaults |= function.__kwdefaults__ or {}
         called = name or function.__name__
         if names[:1] == ("self",):  # errors about arguments have this name, and users know no base classes
             owner = "SparseMatrix" if ".sparse." in function.__module__ else "DistArray"
@@ -74,19 +76,38 @@ def collective(
             if _thread.is_inside:
                 return called_with(arguments, keywords)
             # With "**" the keywords are names of the program's own.
-            team = team_of(called, arguments, keywords, None if "**" in apart else keywords.get("team"))
-            given: Any = arguments
-            if apart:
-                given = [value for name, value in zip(names, arguments, strict=False) if name not in apart]
-                wanted = () if "**" in apart else keywords
-                kept = {name: keywords[name] for name in wanted if name not in apart}
-            else:
-                kept = keywords
+            is_own = "**" in apart
+            team = team_of(called, arguments, keywords, None if is_own else keywords.get("team"))
+            given, kept = _spelled(names, defaults, apart, arguments, {} if is_own else keywords)
             return compared(called, given, kept, lambda: called_with(arguments, keywords), team)
 
         return wrapper
 
     return decorate
+
+
+def _spelled(
+    names: Sequence[str],
+    defaults: Mapping[str, Any],
+    apart: Sequence[str],
+    arguments: Sequence[Any],
+    keywords: Mapping[str, Any],
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments of a call in one spelling, without those apart and those that have their default.
+
+    An argument is positional as far as those before it are there. PEs may pass it by its position or by its name.
+    """
+    kept = dict(zip(names, arguments, strict=False))
+    kept.update(keywords)
+    for name in [n for n, value in kept.items() if n in apart or (n in defaults and value is defaults[n])]:
+        del kept[name]
+    positional = []
+    for name in names:
+        if name in kept:
+            positional.append(kept.pop(name))
+        elif name not in apart:
+            break
+    return [*positional, *arguments[len(names) :]], kept
 
 
 def compared(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import numbers
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -77,6 +78,9 @@ class Exchange:
         self._fills: list[Fill] = []
         self._given: object = self  # the word or number that was last given; none yet
         self._is_started = False
+        self.is_compared = (
+            os.environ.get("ATOLL_CHECK") == "all"
+        )  # before each exchange; the first one always is
 
     def start(self, border: Kind | Sequence[Kind] | None, stream: Any = None) -> None:
         """Tell the neighbours that this halo may be overwritten, and put the rims that they get."""

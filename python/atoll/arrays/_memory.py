@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from pathlib import PurePath
@@ -35,6 +36,7 @@ class Allocation:
         self.team, self.raw, self.span = team, raw, span
         self.library, self.block = library, block
         self._owner = raw if span is None else memory_of(span)  # it knows if the memory exists
+        self._whole = raw  # all that was allocated
         self._is_freed = False
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
@@ -52,10 +54,20 @@ class Allocation:
         """Free it. Collective over the team."""
         self._is_freed = True
         if self.span is None:
-            atoll.free(self.raw)
+            atoll.free(self._whole)
         else:
             self.team.barrier()
             free_span(self.span)
+
+    def reshape(self, shape: tuple[int, ...]) -> None:
+        """Give the block another shape of at most as many elements as were allocated. For arrays on hosts."""
+        self.raw = self._whole.reshape(-1)[: math.prod(shape)].reshape(shape)
+        self.block = self.library.view(self.raw)
+
+    @property
+    def room(self) -> int:
+        """Number of elements that were allocated."""
+        return int(self._whole.size)
 
     def on(self, pe: int) -> Any:
         """Return a PE's block as a plain array.
@@ -127,6 +139,18 @@ class Memory:
     def offset(self) -> Offset | None:
         """The place of the blocks in the rooms of a team; None if all PEs have blocks."""
         return None if self._its.span is None else self._its.span.offset
+
+    @property
+    def room(self) -> int:
+        """Number of elements that each PE's memory holds."""
+        return self._its.room
+
+    def reshape(self, shape: tuple[int, ...]) -> None:
+        """Give the block of this PE another shape, which fits its room. All PEs do so. Views of it are made again."""
+        self._its.reshape(shape)
+        self._block = self._its.block
+        self._views.clear()
+        self._window, self._is_window_tried = None, False
 
     @property
     def block(self) -> Any:

@@ -41,8 +41,13 @@ class Parts(atoll._atoll._Boxes, _current.OverTeam):
         )
         # Equal on all PEs of the team, and no other array of theirs has it: its offset, or the meeting that made it.
         self._number = self._memory.offset or atoll._atoll._step()
-        is_simple = library is _libraries.HOST and not its.has_copies
-        self._set_block(its.rows, self._memory.raw if is_simple else None, team, self._me, Copy)
+        self._show_block()
+
+    def _show_block(self) -> None:
+        """Let the calls in C++ find the block by the layout."""
+        its = self._layout
+        is_simple = self._library is _libraries.HOST and not its.has_copies
+        self._set_block(its.rows, self._memory.raw if is_simple else None, self._team, self._me, Copy)
 
     @property
     def _block(self) -> Any:

@@ -71,7 +71,8 @@ bool in_range(const npy_int64* index, std::size_t n, npy_int64 last) {
     return found >= 0;
 }
 
-/// Calls `use` with the address of each element and its position, prefetched. `find` gives the address of a number.
+/// Calls `use` with the address of each element and its position, prefetched. `find` gives the address of a
+/// number.
 template <class T, class Find, class Use>
 void for_each(const npy_int64* index, std::size_t n, Find find, Use use) {
     constexpr std::size_t ring = std::bit_ceil(prefetched_ahead);

@@ -31,8 +31,8 @@ void put_with_signal(const Context& ctx, PyArrayObject* dst, const Extent& exten
     }
     const Strides near = strides_as(src, dst);
     ctx.check_pe(s.pe);
-    atl::detail::Measured measured = measure_move(ctx, blocking ? "put_signal" : "put_signal_nbi",
-                                                  size_of(dst) * item_bytes(dst), s.pe);
+    atl::detail::Measured measured =
+        measure_move(ctx, blocking ? "put_signal" : "put_signal_nbi", size_of(dst) * item_bytes(dst), s.pe);
     measured.set_subject(s.word, s.value);
     if (!blocking) core::note_context(measured, ctx.state());
     put_strided(ctx, {dst, extent, PyArray_BYTES(src), near.of, s.pe});

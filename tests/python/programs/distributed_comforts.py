@@ -133,10 +133,41 @@ def an_array_takes_the_elements_of_another(rng: random.Random) -> None:
     equal(b.to_numpy(), whole)
     refused(
         [
-            (lambda: a.redistribute(out=a), "another distributed array"),
+            (lambda: a.redistribute(out=whole), "b is ndarray"),
             (lambda: a.redistribute(out=arrays.zeros((*a.shape, 2), a.dtype)), "b has shape"),
         ]
     )
+
+
+@check
+def an_array_gets_another_distribution_in_its_memory(rng: random.Random) -> None:
+    n, me = atoll.n_pes(), atoll.my_pe()
+    whole = np.arange(36.0 * n * n).reshape(6 * n, 6 * n)
+    a = arrays.from_array(whole, grid=(n, 1), halo=[(1, 1), 0])
+    a.exchange_halo()
+    address = a.local_with_halo.ctypes.data
+    for dist in rng.sample(
+        [("cyclic", "whole"), ("whole", "block"), ("whole", "cyclic(3)"), ("block", "whole")], 3
+    ):
+        assert a.redistribute(dist, out=a) is a
+        assert a._block.ctypes.data == address, "the memory is another one"
+        equal(a.to_numpy(), whole)
+        equal(a[1::2, ::-1], whole[1::2, ::-1])  # by the calls in C++
+        equal((a + 1).to_numpy(), whole + 1)
+    a.redistribute("block", grid=(n, 1), halo=[(1, 1), 0], out=a)
+    assert not n > 1 or not a.local_with_halo[0 if me == 0 else -1].any() or 0 < me < n - 1
+    a.exchange_halo("periodic")
+    equal(a.local_with_halo, whole[np.arange(6 * me - 1, 6 * me + 7) % (6 * n)])
+    a.redistribute(like=arrays.zeros(a.shape), out=a)
+    equal(a.to_numpy(), whole)
+    small = arrays.zeros(3 * n)
+    refused(
+        [
+            (lambda: small.redistribute(halo=1, out=small), "has memory for 3 on each PE"),
+            (lambda: a.redistribute("cyclic", like=a, out=a), "leave out dist"),
+        ]
+    )
+    a.free()
 
 
 @check

@@ -77,6 +77,10 @@ for name, call in DIFFERENT.items():
         raise AssertionError(f"{name} differed in silence")
 
 # These differences are legal.
+_ = u.sum(0) if odd else u.sum(axis=0)
+_ = u.sum(axis=None, keepdims=False) if odd else u.sum()
+v.scatter(np.arange(4.0), n - 1) if odd else v.scatter(root=n - 1)
+_ = u.redistribute(dist="cyclic") if odd else u.redistribute("cyclic")
 assert arrays.from_array(np.arange(4.0) if me == 1 else None, root=1).sum() == 6
 w = arrays.ones(n)
 if odd:

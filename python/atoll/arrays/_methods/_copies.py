@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -12,7 +13,7 @@ import atoll
 from .. import _libraries
 from .._boxes import Boxes
 from .._compared import collective
-from .._layout import Dist, Width, layout
+from .._layout import Dist, Layout, Width, layout
 from .._teams import _current
 from .._together import before_barrier
 
@@ -47,6 +48,8 @@ class Copies(Boxes):
             An array of the same shape, whose distribution and halo are taken instead.
         out
             An array of the same shape and dtype, into which the elements go; its distribution stays. It is returned.
+            With `out=a` this array itself gets the new distribution, in the memory that it has. Meanwhile each PE keeps
+            a copy of its part in ordinary memory. Views such as an earlier `a.local` are over.
 
         Returns
         -------
@@ -58,18 +61,21 @@ class Copies(Boxes):
         TypeError, ShapeMismatch
             If `like` is not a distributed array of the same shape.
         ValueError
-            If the distribution does not fit the shape.
+            If the distribution does not fit the shape. With `out=a`, if a part is larger than the memory of this array.
+        Unsupported
+            With `out=a`, if the array is on GPUs.
         """
         from .._array import DistArray
 
-        if (like is not None or out is not None) and (dist != "block" or grid is not None or halo != 0):
-            name = "out" if out is not None else "like"
+        has_own = dist != "block" or grid is not None or halo != 0
+        if has_own and (like is not None or (out is not None and out is not self)):
+            name = "like" if out is None or out is self else "out"
             raise TypeError(
                 f"redistribute({name}=b): b gives the distribution; leave out dist, grid and halo, or {name}."
             )
-        if like is not None and out is not None:
+        if like is not None and out is not None and out is not self:
             raise TypeError("redistribute(like=b, out=c): out has a distribution of its own; leave out like.")
-        if out is not None:
+        if out is not None and out is not self:
             return self._redistributed_into(out)
         if like is not None and not isinstance(like, DistArray):
             raise TypeError(f"redistribute(like=b): b is {type(like).__name__}, not a distributed array.")
@@ -78,13 +84,38 @@ class Copies(Boxes):
                 f"redistribute(like=b): b has shape {like.shape}, this array {self.shape}."
             )
         its = like._layout if like is not None else layout(self.shape, self._n_pes, grid, dist, halo)
+        if out is self:
+            return self._redistributed_in_place(its)
         return DistArray._moved(self._layout, self.local, its)
+
+    def _redistributed_in_place(self, its: Layout) -> DistArray:
+        if self._library is not _libraries.HOST:
+            raise atoll.Unsupported(
+                f"redistribute(out=a) of an array itself works on hosts, and this one is {self._library.text}; leave out "
+                "`out` for a new array."
+            )
+        needed, room = math.prod(its.block_shape), self._memory.room
+        if needed > room:
+            raise ValueError(
+                f"redistribute(out=a): a part of the new distribution has up to {needed} elements. This array has memory for "
+                f"{room} on each PE; leave out `out` for a new array."
+            )
+        was, part = self._layout.without_halo(), np.array(self.local)
+        _current.barrier()  # no PE reads this array any more
+        _array(self)._relayout(its)
+        if its.has_halo:
+            self._block[...] = np.zeros((), self.dtype)
+            _current.barrier()
+        for local, box in was.owned(self._me):
+            self._write(box, part[local])
+        _current.barrier()
+        return _array(self)
 
     def _redistributed_into(self, out: DistArray) -> DistArray:
         from .._array import DistArray
 
-        if not isinstance(out, DistArray) or out is self:
-            raise TypeError("redistribute(out=b): expected another distributed array.")
+        if not isinstance(out, DistArray):
+            raise TypeError(f"redistribute(out=b): b is {type(out).__name__}, not a distributed array.")
         if out.shape != self.shape or out.dtype != self.dtype:
             raise atoll.ShapeMismatch(
                 f"redistribute(out=b): b has shape {out.shape} and dtype {out.dtype}; expected {self.shape} and {self.dtype}."
@@ -210,3 +241,7 @@ class Copies(Boxes):
         made.local_with_halo[...] = to.array(part if its.on_gpu and to.on_gpu else its.to_numpy(part))
         _current.barrier()
         return made
+
+
+def _array(copies: Copies) -> DistArray:
+    return cast("DistArray", copies)

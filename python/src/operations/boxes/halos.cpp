@@ -13,8 +13,11 @@ struct Neighbour {
     PyObject *pe, *here, *there, *source, *target;
 
     explicit Neighbour(PyObject* row)
-        : pe(PyTuple_GetItem(row, 0)), here(PyTuple_GetItem(row, 1)), there(PyTuple_GetItem(row, 2)),
-          source(PyTuple_GetItem(row, 3)), target(PyTuple_GetItem(row, 4)) {
+        : pe(PyTuple_GetItem(row, 0)),
+          here(PyTuple_GetItem(row, 1)),
+          there(PyTuple_GetItem(row, 2)),
+          source(PyTuple_GetItem(row, 3)),
+          target(PyTuple_GetItem(row, 4)) {
         if (PyErr_Occurred()) throw Raised{};
     }
 };
