@@ -108,7 +108,8 @@ class Exchange:
                 atoll.signal_consume(self._arrived, 1, neighbour.here, stream=self._stream)
             if self._fills or self._waits_at_end:
                 with self._library.on(self._stream):
-                    self._fill()
+                    if self._fills:
+                        self._fill()
                     if self._waits_at_end:
                         self._library.finish()
             return

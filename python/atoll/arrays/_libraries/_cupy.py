@@ -286,6 +286,8 @@ class CuPy(Library):
         return current_stream(self.name, self._number or 0)
 
     def on(self, stream: Any) -> contextlib.AbstractContextManager[Any]:
+        if stream == self.current_stream():
+            return contextlib.nullcontext()
         if isinstance(stream, int):
             stream = self.xp.cuda.ExternalStream(stream)
         found: contextlib.AbstractContextManager[Any] = stream
