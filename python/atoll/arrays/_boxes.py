@@ -13,7 +13,7 @@ from . import _libraries, _replicated
 from ._at import At, summand
 from ._box_copy import read_only
 from ._functions._indexed import elements, has_distributed, indices_of
-from ._functions._moves import select
+from ._functions._moves import require_bool, select
 from ._layout import Box
 from ._parts import Parts, key_of
 from ._settings import mixed
@@ -100,8 +100,6 @@ class Boxes(Parts):
 
     def _set_where(self, mask: Parts, value: Any) -> None:
         """Write where a mask of this distribution is True, or one of the first axes; each PE writes its own part."""
-        from ._functions._moves import require_bool
-
         require_bool(_array(mask), "a[b] = value")
         if mask.ndim < self.ndim and mask.shape == self.shape[: mask.ndim]:
             write_rows(_array(self), _array(mask), value)
@@ -239,8 +237,8 @@ class Boxes(Parts):
             )
         if wanted != self._layout.whole():
             raise atoll.ShapeMismatch(
-                "a[box] = b of a distributed b takes the whole of a, as a[...] = b. Write a[box] = b[...], which reads all of b "
-                "on the PE that writes, or a[box] = b[box] of a b in the shape of a."
+                "a[box] = b of a distributed b takes the whole of a, as a[...] = b. Write a[box] = b[...], which reads all of b. "
+                "If b has the shape of a, write a[box] = b[box]."
             )
         if not self._layout.same_distribution(value._layout):
             raise atoll.ShapeMismatch(

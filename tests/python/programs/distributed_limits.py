@@ -147,7 +147,10 @@ def errors_name_the_call_and_the_cure(rng: random.Random) -> None:
     objects = np.frompyfunc(lambda t: t, 1, 1)
     own: Any = a
     cases = [
-        (lambda: own.get(0, out=[0] * 3), "out is [0, 0, 0]; expected an array of shape () and dtype float64"),
+        (
+            lambda: own.get(0, out=[0] * 3),
+            "out is [0, 0, 0]; expected an array of shape () and dtype float64",
+        ),
         (lambda: own.get(slice(2), out="x"), "out is 'x'; expected an array of shape (2,)"),
         (lambda: a.ravel(order="F"), "a.ravel(order='F'): its elements are in C order"),
         (lambda: a.flatten("F"), "write a.T.ravel()"),
@@ -210,7 +213,9 @@ def medians_and_signs_are_those_of_numpy(rng: random.Random) -> None:
     signs = -np.ones((4, 4, 4))
     a = arrays.from_array(signs, dist=["whole", "whole", "block"])
     same(np.signbit(a), np.signbit(signs))
-    same(np.signbit(a, out=arrays.zeros((4, 4, 4), bool, dist=["whole", "whole", "block"])), np.signbit(signs))
+    same(
+        np.signbit(a, out=arrays.zeros((4, 4, 4), bool, dist=["whole", "whole", "block"])), np.signbit(signs)
+    )
 
 
 @check

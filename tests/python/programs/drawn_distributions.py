@@ -45,7 +45,9 @@ def an_axis_of(draw: Draw, n: int, parts: int) -> tuple[Any, list[int]]:
 def distributions(draw: Draw, shape: tuple[int, ...], n_pes: int) -> dict[str, Any]:
     """Return keywords of `from_array` for so many PEs. One of six leaves the grid to the library."""
     if draw(st.integers(0, 5)) == 5:
-        words = [draw(st.sampled_from(["block", "cyclic", "cyclic(2)", "whole", "replicated"])) for _ in shape]
+        words = [
+            draw(st.sampled_from(["block", "cyclic", "cyclic(2)", "whole", "replicated"])) for _ in shape
+        ]
         if set(words) == {"whole"}:
             words[0] = "block"
         return {"dist": words}

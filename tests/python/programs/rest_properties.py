@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,11 @@ for each in ("zeros", "ones", "full", "empty"):
 
 @maker
 def arange(draw: Draw) -> Any:
-    start, count, step = draw(st.integers(-9, 9)), draw(st.integers(0, 20)), draw(st.sampled_from([1, 2, -3, 0.5]))
+    start, count, step = (
+        draw(st.integers(-9, 9)),
+        draw(st.integers(0, 20)),
+        draw(st.sampled_from([1, 2, -3, 0.5])),
+    )
     dtype = draw(st.sampled_from([None, "f4", "i4"])) if isinstance(step, int) else None
     stop = start + count * step
     return np.arange(start, stop, step, dtype), lambda **its: arrays.arange(start, stop, step, dtype, **its)
@@ -150,9 +155,7 @@ def matrix_power(draw: Draw) -> Drawn:
 @operation
 def multi_dot(draw: Draw) -> Drawn:
     lengths = draw(st.lists(st.integers(1, 7), min_size=3, max_size=4))
-    given = [
-        draw(arrays_of("f8 i8", shape=shape, finite=True)) for shape in zip(lengths, lengths[1:], strict=False)
-    ]
+    given = [draw(arrays_of("f8 i8", shape=shape, finite=True)) for shape in pairwise(lengths)]
     return given, lambda *a: np.linalg.multi_dot(a)
 
 
@@ -196,7 +199,9 @@ def concatenate(draw: Draw) -> Drawn:
     x, y = draw(arrays_of("f8 i8")), draw(arrays_of("f4 u1"))
     axis = an_axis(draw, x)
     if axis is not None:
-        y = draw(arrays_of("f4 u1", shape=tuple(2 if i == axis % x.ndim else n for i, n in enumerate(x.shape))))
+        y = draw(
+            arrays_of("f4 u1", shape=tuple(2 if i == axis % x.ndim else n for i, n in enumerate(x.shape)))
+        )
     return [x, y], lambda a, b: np.concatenate([a, b, a], axis)
 
 
@@ -275,7 +280,9 @@ def fill_diagonal(draw: Draw) -> Drawn:
 
 @operation
 def piecewise(draw: Draw) -> Drawn:
-    functions: list[Any] = draw(st.sampled_from([[1, 2], [3, 4, 5], [-1, lambda a: a * 2], [abs, 1, np.square]]))
+    functions: list[Any] = draw(
+        st.sampled_from([[1, 2], [3, 4, 5], [-1, lambda a: a * 2], [abs, 1, np.square]])
+    )
     return [draw(arrays_of("f8 i8"))], lambda a: np.piecewise(a, [a < 0, a > 3], functions)
 
 

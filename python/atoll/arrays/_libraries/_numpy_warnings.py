@@ -63,7 +63,7 @@ class named:
 
 
 def without_imaginary(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return what is to become real numbers; of complex numbers of NumPy their real parts, with its warning."""
+    """Return the real parts, with its warning, if NumPy's complex numbers become real ones; else the value."""
     if dtype.kind in "iuf" and isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "c":
         warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning)
         return value.real
