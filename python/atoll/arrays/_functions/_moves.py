@@ -282,7 +282,7 @@ def select(a: DistArray, mask: DistArray) -> DistArray:
         return elements(a, nonzero(mask))
     if mask.shape != a.shape:
         raise IndexError(
-            f"a[mask]: the mask has shape {mask.shape}; expected {a.shape}, or the shape of the first axes."
+            f"a[mask]: the mask has shape {mask.shape} and dtype bool; expected {a.shape}, or the shape of the first axes."
         )
     if a.ndim > 1 or not a._layout.axes[0].is_contiguous:
         a = reshape(a, -1)

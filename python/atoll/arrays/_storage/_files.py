@@ -67,8 +67,8 @@ def save(path: str | Path, array: DistArray, *, progress: bool = False) -> None:
     The elements go to `path` with ".part" behind it, which takes the name `path` once it is whole and on the disk. So
     both files need room on the disk. Each PE needs 16 MB of memory besides the array.
     """
-    expect_path("save", path)
     expect_array("save(path, array): the second argument", array)
+    expect_path("save", path)
     call, me = f"save({str(path)!r})", _current.my_pe()
     _current.barrier()  # completes what PEs put into the array
     target, part, start = on_first(call, lambda: _begin(path, array))
