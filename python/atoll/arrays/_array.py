@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -268,3 +269,15 @@ class DistArray(Halos, Copies, Reductions, Operations, Scalars, Outputs, np.lib.
         self, function: Callable[..., Any], types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Any:
         return _ufuncs.call(function, arguments, keywords)
+
+
+def _name_methods() -> None:
+    """Give methods of base classes the name of this class, which Python's errors about arguments tell."""
+    for base in DistArray.__mro__:
+        if base.__module__.startswith("atoll.arrays."):
+            for name, each in vars(base).items():
+                if inspect.isfunction(each):
+                    each.__qualname__ = f"DistArray.{name}"
+
+
+_name_methods()

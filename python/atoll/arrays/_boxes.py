@@ -13,7 +13,7 @@ from . import _libraries, _replicated
 from ._at import At, summand
 from ._box_copy import read_only
 from ._functions._indexed import elements, has_distributed, indices_of
-from ._functions._moves import select
+from ._functions._moves import require_bool, select
 from ._layout import Box
 from ._parts import Parts, key_of
 from ._settings import mixed
@@ -100,12 +100,13 @@ class Boxes(Parts):
 
     def _set_where(self, mask: Parts, value: Any) -> None:
         """Write where a mask of this distribution is True, or one of the first axes; each PE writes its own part."""
-        if mask.dtype == np.bool_ and mask.ndim < self.ndim and mask.shape == self.shape[: mask.ndim]:
+        require_bool(_array(mask), "a[b] = value")
+        if mask.ndim < self.ndim and mask.shape == self.shape[: mask.ndim]:
             write_rows(_array(self), _array(mask), value)
             return
-        if mask.dtype == np.bool_ and mask.shape == self.shape and mixed.get() == "redistribute":
+        if mask.shape == self.shape and mixed.get() == "redistribute":
             mask = _array(mask).redistribute(like=_array(self))
-        if mask.dtype != np.bool_ or not self._layout.same_distribution(mask._layout):
+        if not self._layout.same_distribution(mask._layout):
             raise IndexError(
                 f"a[mask] = value: the mask is {mask!r}; expected elements of bool in the distribution of {self!r}."
             )
@@ -125,6 +126,10 @@ class Boxes(Parts):
             if found is not None:
                 return found
         wanted, its = self._layout.box(box), self._library
+        if out is not None and not hasattr(out, "shape"):
+            raise TypeError(
+                f"a.get(): out is {out!r:.40}; expected an array of shape {wanted.visible} and dtype {self.dtype}."
+            )
         if out is not None and (tuple(out.shape) != wanted.visible or its.dtype(out) != self.dtype):
             raise atoll.ShapeMismatch(
                 f"a.get(): out has shape {tuple(out.shape)} and dtype {out.dtype}; the box has {wanted.visible} of {self.dtype}."
@@ -232,7 +237,8 @@ class Boxes(Parts):
             )
         if wanted != self._layout.whole():
             raise atoll.ShapeMismatch(
-                "a[box] = b of a distributed b takes the whole of a; write a[...] = b, or a[box] = b[box]."
+                "a[box] = b of a distributed b takes the whole of a, as a[...] = b. Write a[box] = b[...], which reads all of b. "
+                "If b has the shape of a, write a[box] = b[box]."
             )
         if not self._layout.same_distribution(value._layout):
             raise atoll.ShapeMismatch(

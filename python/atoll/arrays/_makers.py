@@ -350,9 +350,9 @@ def from_array(
         with together("from_array()"):
             refuse_masked("from_array()", array)
     if array is None and root is None:
-        return joined(None if local is None else on_host(local), distribution)
+        return joined(None if local is None else _native(local), distribution)
     if root is None:
-        given = np.asarray(on_host(array))
+        given = _native(array)
         _compare(given if local is None else None)
         if local is not None:
             raise both
@@ -362,8 +362,8 @@ def from_array(
         return made
     described = None
     if _current.my_pe() == root:
-        array = on_host(array)
-        described = ("nothing", None) if array is None else (np.asarray(array).shape, np.asarray(array).dtype)
+        array = None if array is None else _native(array)
+        described = ("nothing", None) if array is None else (array.shape, array.dtype)
     check_pe("from_array", "root", root, _current.team())
     every = gathered((described, local is not None))
     if any(has_local for _, has_local in every):
@@ -376,6 +376,12 @@ def from_array(
         made[...] = array
     _current.barrier()
     return made
+
+
+def _native(array: Any) -> np.ndarray[Any, Any]:
+    """Return an array of NumPy in this machine's byte order; a copy only if it was in another one, or on a GPU."""
+    given = np.asarray(on_host(array))
+    return given if given.dtype.isnative else given.astype(given.dtype.newbyteorder("="))
 
 
 def _compare(given: np.ndarray[Any, Any] | None) -> None:

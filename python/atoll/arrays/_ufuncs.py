@@ -102,6 +102,11 @@ def _apply(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict
     with before_barrier():
         results = where.apply(ufunc, locals_, None, keywords)
     parts = results if isinstance(results, tuple) else (results,)
+    if any(where.dtype(part).hasobject for part in parts):
+        raise atoll.DtypeMismatch(
+            f"numpy.{ufunc.__name__}: its results are objects of Python, which a distributed array does not have. Convert "
+            "them, such as a.map_blocks(lambda part: function(part).astype(float))."
+        )
     made = [DistArray._from_part(its, part) for part in parts]
     return made[0] if len(made) == 1 else tuple(made)
 

@@ -221,7 +221,7 @@ def _along_one(name: str, several: Any) -> Any:
         "n\n    Length along the axis, as `s` there.\naxis\n    The axis, by default the last.",
         "x, norm, overwrite_x, workers, transposed",
     )
-    return transform
+    return collective(on_gpus=True)(transform)
 
 
 def _along_two(name: str, several: Any) -> Any:
@@ -246,7 +246,7 @@ def _along_two(name: str, several: Any) -> Any:
         "axes\n    The axes, by default the last two.",
         "x, s, norm, overwrite_x, workers, transposed",
     )
-    return transform
+    return collective(on_gpus=True)(transform)
 
 
 def _document(name: str, several: Any, axes: str, remark: str, parameters: str, others: str) -> str:

@@ -223,6 +223,11 @@ def a_checkpoint_is_replaced_as_a_whole(rng: random.Random) -> None:
         raised(OSError, lambda: arrays.save_checkpoint(folder, step=4), "PE 0: No space left")
     assert arrays.load_checkpoint(folder)["step"] == 3
     raised(ValueError, lambda: arrays.load_checkpoint(folder, w={}), "it has no array w; it has u, v")
+    raised(
+        TypeError,
+        lambda: arrays.load_checkpoint(folder, u={"foo": 1}),
+        "u={'foo': 1}; expected a dictionary with",
+    )
     raised(TypeError, lambda: arrays.save_checkpoint(folder, step=3j), "PE 0: step is complex")
     raised(ValueError, lambda: arrays.save_checkpoint(folder, **{"a/b": 1}), "'a/b' is no name")
     if last:

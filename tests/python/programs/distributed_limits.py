@@ -141,5 +141,91 @@ def bad_calls(rng: random.Random) -> None:
         refused(cases)  # type: ignore[arg-type]
 
 
+@check
+def errors_name_the_call_and_the_cure(rng: random.Random) -> None:
+    a, whole, b = arrays.arange(6.0), np.arange(6.0), arrays.zeros((6, 2))
+    objects = np.frompyfunc(lambda t: t, 1, 1)
+    own: Any = a
+    cases = [
+        (
+            lambda: own.get(0, out=[0] * 3),
+            "out is [0, 0, 0]; expected an array of shape () and dtype float64",
+        ),
+        (lambda: own.get(slice(2), out="x"), "out is 'x'; expected an array of shape (2,)"),
+        (lambda: a.ravel(order="F"), "a.ravel(order='F'): its elements are in C order"),
+        (lambda: a.flatten("F"), "write a.T.ravel()"),
+        (lambda: np.ravel(own, order="F"), "a.ravel(order='F')"),
+        (lambda: own.round(1, 2, 3), "DistArray.round() takes"),
+        (lambda: objects(a), "its results are objects of Python"),
+        (lambda: b.__setitem__((slice(None), 0), a), "Write a[box] = b[...]"),
+        (lambda: own[a], "b has elements of float64; expected integers, or bool for a mask"),
+        (lambda: own.__setitem__(a, 1), "a[b] = value: b has elements of float64"),
+        (lambda: a.put(0, 1j), "1j for elements of float64: "),
+        (lambda: a.fill("x"), "'x' for elements of float64: "),
+        (lambda: own.save(None), "save(): the path is None; expected a str"),
+        (lambda: arrays.load(None), "load(): the path is None"),  # type: ignore[arg-type]
+    ]
+    if np.dtype(np.longdouble).itemsize > 8:
+        cases.append((lambda: arrays.zeros(3, "G").sum(), "sum(): elements of complex256 are not combined"))
+    refused(cases)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(a.to_numpy(), whole)
+    for order in ("C", "K", "A"):
+        same(a.ravel(order=order), whole)
+        same(a.flatten(order), whole)
+    b[:, 0] = a[...]
+    same(b.sum(0), np.array([15.0, 0]))
+
+
+@check
+def elements_in_another_byte_order(rng: random.Random) -> None:
+    given = np.arange(3, dtype=">f8")
+    same(arrays.from_array(given), np.arange(3.0))
+    same(arrays.from_array(given if atoll.my_pe() == 0 else None, root=0), np.arange(3.0))
+    same(arrays.from_array(local=given).sum(), np.float64(3 * atoll.n_pes()))
+
+
+@check
+def warnings_have_the_line_of_the_program(rng: random.Random) -> None:
+    """One PE writes, so that the others do not see its numbers before the barrier."""
+    a, number = arrays.zeros(6), np.array([2 + 1j])
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        if atoll.my_pe() == 0:
+            a[0] = number[0]
+            a.put(slice(1, 2), number)
+            a.at[[2]].set(number)
+        a.barrier()
+        same(a, np.array([2.0, 2, 2, 0, 0, 0]))
+        a.fill(number[0])
+    assert len(seen) == (4 if atoll.my_pe() == 0 else 1), [str(each.message) for each in seen]
+    for each in seen:
+        assert each.filename == __file__ and each.category is np.exceptions.ComplexWarning
+
+
+@check
+def medians_and_signs_are_those_of_numpy(rng: random.Random) -> None:
+    """A mean of an infinity and a number, where a quantile is NaN; and signs in parts with gaps."""
+    for some in ([np.inf, 3], [-np.inf, np.inf], [1, np.inf, np.nan], [np.inf, np.inf], [1, 2, np.inf]):
+        whole = np.array(some)
+        with np.errstate(all="ignore"):
+            same(np.median(arrays.from_array(whole)), np.median(whole))
+            same(np.nanmedian(arrays.from_array(whole)), np.nanmedian(whole))
+    signs = -np.ones((4, 4, 4))
+    a = arrays.from_array(signs, dist=["whole", "whole", "block"])
+    same(np.signbit(a), np.signbit(signs))
+    same(
+        np.signbit(a, out=arrays.zeros((4, 4, 4), bool, dist=["whole", "whole", "block"])), np.signbit(signs)
+    )
+
+
+@check
+def least_squares_are_in_the_common_dtype(rng: random.Random) -> None:
+    whole, right = np.eye(4, 2, dtype=np.float32), np.arange(4.0)
+    found = np.linalg.lstsq(arrays.from_array(whole), right)
+    for one, other in zip(found, np.linalg.lstsq(whole, right), strict=True):
+        assert np.asarray(one).dtype.kind == "i" or np.asarray(one).dtype == np.float64
+        np.testing.assert_allclose(one, other)
+
+
 if __name__ == "__main__":
     main(int(sys.argv[1]))

@@ -56,6 +56,7 @@ DIFFERENT = {
     "pagerank(": lambda: csgraph.pagerank(A, damping=0.5 + odd / 4),
     "breadth_first(": lambda: csgraph.breadth_first(A, odd),
     "transpose(": lambda: (u + u) if odd else u.T,
+    "fft(": lambda: fft.fft(u, norm="ortho" if odd else None),
     "fftn(": lambda: fft.fftn(u, norm="ortho" if odd else None),
     "save(": lambda: v.save(folder / f"{odd}.npy"),
     "exchange_halo(": lambda: arrays.zeros((4 * n, 8), halo=1).exchange_halo("periodic" if odd else "fixed"),

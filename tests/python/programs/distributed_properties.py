@@ -12,37 +12,16 @@ import distributed
 import more_properties  # its operations are in the table of `properties`
 import numpy as np
 from atoll import arrays
-from hypothesis import HealthCheck, given, seed, settings
+from drawn_distributions import Members, distributions, teams
+from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from hypothesis import strategies as st
-from properties import OPERATIONS, Array, Draw, Drawn
+from properties import OPERATIONS, Draw, Drawn
+from rest_properties import MAKERS
 
 assert more_properties
 ERRORS = (TypeError, ValueError, IndexError, ArithmeticError, atoll.Error)
 # Relative and absolute bounds; sums of parts are rounded in another order than NumPy's.
 CLOSE = {"e": 4e-2, "f": 2e-3, "F": 2e-3, "d": 1e-8, "D": 1e-8}
-
-
-@st.composite
-def distributions(draw: Draw, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Return keywords of `from_array`: blocks, cyclic axes, bounds of any kind, copies, halos."""
-    kind = draw(st.sampled_from(["words"] * 5 + ["bounds"] * 3 + ["halo", "copies"]))
-    if kind == "copies":
-        return {"dist": "replicated"}
-    if kind == "bounds":
-        number, n_pes = draw(st.integers(0, len(shape) - 1)), atoll.n_pes()
-        cuts = draw(st.lists(st.integers(0, shape[number]), min_size=n_pes - 1, max_size=n_pes - 1))
-        bounds = [0, *sorted(cuts), shape[number]]
-        dist = [bounds if i == number else "whole" for i in range(len(shape))]
-        return {
-            "dist": dist if len(shape) > 1 else bounds,
-            "grid": [n_pes if i == number else 1 for i in range(len(shape))],
-        }
-    if kind == "halo":
-        return {"halo": [int(n >= atoll.n_pes()) for n in shape]}
-    words = [draw(st.sampled_from(["block", "cyclic", "cyclic(2)", "cyclic(3)", "whole"])) for _ in shape]
-    if set(words) == {"whole"}:
-        words[0] = "block"
-    return {"dist": words}
 
 
 def plain(found: Any) -> Any:
@@ -73,20 +52,18 @@ def unlike(raised: Exception, error: Exception | None) -> str:
     return ""
 
 
-def problem_of(function: Callable[..., Any], whole: list[Array], made: list[dict[str, Any]]) -> str:
+def problem_of(wanted_of: Callable[[], Any], found_of: Callable[[], Any]) -> str:
     """Return the difference to NumPy on this PE as a text, or an empty one."""
     wanted = error = None
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            wanted = plain(function(*(x.copy() for x in whole)))
+            wanted = plain(wanted_of())
         except ERRORS as raised:
             error = raised
         try:
             with arrays.mixed_operands("redistribute"):
-                found = plain(
-                    function(*(arrays.from_array(x, **its) for x, its in zip(whole, made, strict=True)))
-                )
+                found = plain(found_of())
         except ERRORS as raised:
             is_documented = isinstance(raised, atoll.Unsupported) and "several copies" in str(raised)
             return "" if is_documented else unlike(raised, error)
@@ -99,24 +76,72 @@ def problem_of(function: Callable[..., Any], whole: list[Array], made: list[dict
     return ""
 
 
-def run(name: str, drawn: Callable[[Draw], Drawn], examples: int, number: int) -> None:
+# NumPy's result, the shapes of distributed operands, ours by the keywords of each operand, and a text of the operands.
+Example = tuple[Callable[[], Any], list[tuple[int, ...]], Callable[[list[dict[str, Any]]], Any], str]
+
+
+def operands(drawn: Callable[[Draw], Drawn]) -> Callable[[Draw], Example]:
+    """Return a function that draws an example of a function of arrays."""
+
+    def example(draw: Draw) -> Example:
+        whole, function = drawn(draw)
+
+        def found(made: list[dict[str, Any]]) -> Any:
+            return function(*(arrays.from_array(x, **its) for x, its in zip(whole, made, strict=True)))
+
+        text = ", ".join(f"{x.tolist()} of {x.dtype}" for x in whole)
+        return lambda: function(*(x.copy() for x in whole)), [x.shape for x in whole], found, text
+
+    return example
+
+
+def made_alone(drawn: Callable[[Draw], Any]) -> Callable[[Draw], Example]:
+    """Return a function that draws an example of a maker of an array."""
+
+    def example(draw: Draw) -> Example:
+        wanted, make = drawn(draw)
+        text = f"{wanted.shape} of {wanted.dtype}"
+        return lambda: wanted, [wanted.shape], lambda made: make(**made[0]), text
+
+    return example
+
+
+def run(
+    name: str, example: Callable[[Draw], Example], every_team: list[Members], examples: int, number: int
+) -> None:
     @seed(number)
-    @settings(max_examples=examples, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
     @given(st.data())
     def is_numpys(data: st.DataObject) -> None:
-        whole, function = drawn(data.draw)
-        made = [data.draw(distributions(x.shape)) for x in whole]
-        every = atoll.allgather_object(problem_of(function, whole, made))
+        # Hypothesis begins with the simplest values of all, which would be the only example of one.
+        assume(data.draw(st.integers(0, 99)))
+        wanted, shapes, found, text = example(data.draw)
+        team, n_pes = data.draw(st.sampled_from(every_team))
+        made = [data.draw(distributions(shape, n_pes)) for shape in shapes]
+        over = {} if team == atoll.WORLD and n_pes == atoll.n_pes() else {"team": team}
+        problem = problem_of(wanted, lambda: found([{**its, **over} for its in made])) if team else ""
+        every = atoll.allgather_object(problem)
         for pe, problem in enumerate(every):  # all PEs go on to the same next example
-            operands = [(x.tolist(), str(x.dtype), its) for x, its in zip(whole, made, strict=True)]
-            assert not problem, f"{name} on PE {pe} of {len(every)}: {problem}\noperands {operands}"
+            of = f"{name} on PE {pe} of {len(every)}, over {n_pes}"
+            assert not problem, f"{of}: {problem}\noperands {text}\ndistributions {made}"
 
     is_numpys()
 
 
 if __name__ == "__main__":
     atoll.init()
-    for its_name, its_draw in OPERATIONS.items():
-        run(its_name, its_draw, int(sys.argv[1]), int(sys.argv[2]))
+    arrays.reserve(1 << 22)
+    its_teams = teams()
+    its_examples = {name: operands(drawn) for name, drawn in OPERATIONS.items()}
+    its_examples |= {name: made_alone(drawn) for name, drawn in MAKERS.items()}
+    chosen = sys.argv[3:] or its_examples
+    for its_name in chosen:
+        run(its_name, its_examples[its_name], its_teams, int(sys.argv[1]), int(sys.argv[2]))
     if atoll.my_pe() == 0:
-        print(*OPERATIONS)
+        print(*chosen)

@@ -103,6 +103,10 @@ def combine(
     whole: Array = np.full(shape, start, part.dtype)
     kept = [np.arange(1) if number in axes else array.global_indices(number) for number in range(array.ndim)]
     whole[np.ix_(*kept)] = part
+    if part.dtype.char == "G":
+        raise atoll.DtypeMismatch(
+            f"{_current.call()}(): elements of {part.dtype} are not combined over PEs; take a.astype(complex)."
+        )
     if whole.size:
         whole = function(whole, team=_current.team())
     left = tuple(n for number, n in enumerate(shape) if number not in axes)

@@ -217,6 +217,10 @@ def lstsq(a: DistArray, b: Any, rcond: float | None = None) -> tuple[Array, Arra
             f"{call}: a has shape {a.shape} and b {shape}; expected at least as many rows as columns in a, and as many rows in b."
         )
     rows = _in_rows(call, a)
+    its_dtype = b.dtype if hasattr(b, "dtype") else np.asarray(b).dtype
+    require_lapack(call, its_dtype)
+    dtype = np.result_type(rows.dtype, lapack_dtype(its_dtype))  # the results have it, as in NumPy
+    rows = rows if rows.dtype == dtype else rows.astype(dtype)
     u, s, vh = _svd(call, rows)
     its = Layout.bare(rows._layout.axes[0], *(_axis.block(n, 1) for n in shape[1:]))
     with together(call):

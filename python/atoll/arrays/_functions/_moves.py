@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-_KEYWORDS = ("grid", "dist", "halo", "team", "device", "xp")
+KEYWORDS = ("grid", "dist", "halo", "team", "device", "xp")
 _BORDERS = (
     "periodic",
     "border",
@@ -44,13 +44,22 @@ def require_keywords(call: str, given: Iterable[str], note: str = "") -> None:
                 f"{call}() has no argument {name!r}; a border belongs to the exchange, as in "
                 'exchange_halo("periodic").'
             )
-        if name not in _KEYWORDS:
-            near = difflib.get_close_matches(name, _KEYWORDS, 1)
+        if name not in KEYWORDS:
+            near = difflib.get_close_matches(name, KEYWORDS, 1)
             raise TypeError(
                 f"{call}() has no argument {name!r}"
                 + (f"; did you mean {near[0]!r}?" if near else f"; its elements are {note}." if note else ".")
-                + f" Its keywords are those of DistArray: {', '.join(_KEYWORDS)}."
+                + f" Its keywords are those of DistArray: {', '.join(KEYWORDS)}."
             )
+
+
+def require_c_order(call: str, order: Any) -> None:
+    """Raise for an order of the elements that is not NumPy's word for C order, or for one that is the same here."""
+    if order not in ("C", "K", "A", None):
+        raise TypeError(
+            f"{call}(order={order!r}): its elements are in C order. For another one write a.T.ravel(), whose elements are in "
+            "Fortran's order, or use a.to_numpy()."
+        )
 
 
 @collective(on_gpus=True)
@@ -251,20 +260,29 @@ def whole_along(a: DistArray, number: int) -> DistArray:
     return a.redistribute(tuple("whole" if i == number else "block" for i in range(a.ndim)))
 
 
+def require_bool(index: DistArray, call: str) -> None:
+    """Raise for a distributed index that is neither a mask nor an array of integers."""
+    if index.dtype != np.bool_:
+        raise IndexError(
+            f"{call}: b has elements of {index.dtype}; expected integers, or bool for a mask. For integers write "
+            "b.astype(int)."
+        )
+
+
 @collective(name="a[mask]", on_gpus=True)
 def select(a: DistArray, mask: DistArray) -> DistArray:
     """Return the elements where a mask is True, in C order, as blocks of one axis. Collective; `a[mask]`.
 
     An array of several axes, or a cyclic one, is made flat first, and so is the mask. A mask of the first axes chooses rows.
     """
-    if mask.dtype == np.bool_ and mask.ndim < a.ndim and mask.shape == a.shape[: mask.ndim]:
+    require_bool(mask, "a[b]")
+    if mask.ndim < a.ndim and mask.shape == a.shape[: mask.ndim]:
         from ._indexed import elements
 
         return elements(a, nonzero(mask))
-    if mask.dtype != np.bool_ or mask.shape != a.shape:
+    if mask.shape != a.shape:
         raise IndexError(
-            f"a[mask]: the mask has shape {mask.shape} and dtype {mask.dtype}; expected {a.shape} and bool, or "
-            "the shape of the first axes."
+            f"a[mask]: the mask has shape {mask.shape} and dtype bool; expected {a.shape}, or the shape of the first axes."
         )
     if a.ndim > 1 or not a._layout.axes[0].is_contiguous:
         a = reshape(a, -1)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .._array import DistArray
 
 Array = np.ndarray[Any, Any]
+# The element between two, and how far: from 0 to 1.
+Between = Callable[[Array, Array, Any], Array]
 
 
 def _wanted(q: Any, most: int, name: str) -> Array:
@@ -45,6 +47,11 @@ def _between(low: Array, high: Array, part: Any) -> Array:
     return np.where(low == high, low, value)  # also right for two infinities
 
 
+def _middle(low: Array, high: Array, part: Any) -> Array:
+    """Return the mean of two elements, unless they are one. So a median may be infinite, where a quantile is NaN."""
+    return np.where(part == 0, low, np.mean([low, high], axis=0))
+
+
 def _result(a: DistArray, ordered: DistArray, q: Any, found: list[Array], axis: Any, keepdims: bool) -> Any:
     """Return the quantiles in NumPy's shape and dtype. `found` has an array for each of `q`."""
     others = [n for number, n in enumerate(ordered.shape) if number != (0 if axis is None else axis)]
@@ -62,8 +69,12 @@ def quantile(a: DistArray, q: Any, axis: Any = None, *, keepdims: bool = False) 
 
     The result is a number or a NumPy array, the same on every PE. The array is sorted, as a copy of float64 or its own kind.
     """
+    return _quantile(a, q, axis, keepdims, _between)
+
+
+def _quantile(a: DistArray, q: Any, axis: Any, keepdims: bool, between: Between) -> Any:
     if isinstance(axis, tuple):
-        return _over_several(quantile, a, q, axis, keepdims)
+        return _over_several(_quantile, a, q, axis, keepdims, between)
     wanted = _wanted(q, 1, "quantile")
     ordered, number = _sorted(a, axis)
     length = ordered.shape[number]
@@ -74,7 +85,7 @@ def quantile(a: DistArray, q: Any, axis: Any = None, *, keepdims: bool = False) 
     last, found = row(length - 1), []
     for each in wanted.reshape(-1):
         at = each * (length - 1)
-        value = _between(row(int(np.floor(at))), row(int(np.ceil(at))), at - np.floor(at))
+        value = between(row(int(np.floor(at))), row(int(np.ceil(at))), at - np.floor(at))
         found.append(np.where(np.isnan(last), last, value))  # NaN are sorted last
     _current.barrier()
     return _result(a, ordered, q, found, None if axis is None else number, keepdims)
@@ -83,10 +94,14 @@ def quantile(a: DistArray, q: Any, axis: Any = None, *, keepdims: bool = False) 
 @collective()
 def nanquantile(a: DistArray, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return quantiles of the elements that are not NaN, as `quantile`; NaN where all are. Collective."""
+    return _nanquantile(a, q, axis, keepdims, _between)
+
+
+def _nanquantile(a: DistArray, q: Any, axis: Any, keepdims: bool, between: Between) -> Any:
     if isinstance(axis, tuple):
-        return _over_several(nanquantile, a, q, axis, keepdims)
+        return _over_several(_nanquantile, a, q, axis, keepdims, between)
     if a.dtype.kind != "f":
-        return quantile(a, q, axis, keepdims=keepdims)
+        return _quantile(a, q, axis, keepdims, between)
     wanted = _wanted(q, 1, "nanquantile")
     ordered, number = _sorted(a, axis)
     counts = np.atleast_1d(np.asarray((~np.isnan(a)).sum(axis)))
@@ -100,13 +115,18 @@ def nanquantile(a: DistArray, q: Any, axis: Any = None, *, keepdims: bool = Fals
         at = each * np.maximum(counts - 1, 0)  # without elements the first one is NaN
         low = np.floor(at).astype(np.int64)
         high = np.ceil(at).astype(np.int64)
-        found.append(_between(picked(low), picked(high), at - low))
+        found.append(between(picked(low), picked(high), at - low))
     _current.barrier()
     return _result(a, ordered, q, found, None if axis is None else number, keepdims)
 
 
 def _over_several(
-    function: Callable[..., Any], a: DistArray, q: Any, axis: tuple[int, ...], keepdims: bool
+    function: Callable[..., Any],
+    a: DistArray,
+    q: Any,
+    axis: tuple[int, ...],
+    keepdims: bool,
+    between: Between,
 ) -> Any:
     """Return quantiles along several axes, which become one."""
     axes = axes_of(a, axis)
@@ -114,9 +134,9 @@ def _over_several(
     if kept:
         lengths = [a.shape[number] for number in kept]
         flat = _moves.reshape(_moves.transpose(a, [*kept, *axes]), [*lengths, count(a, axis)])
-        found = function(flat, q, -1)
+        found = function(flat, q, -1, False, between)
     else:
-        found = function(a, q)
+        found = function(a, q, None, False, between)
     shape = tuple(1 if number in axes else n for number, n in enumerate(a.shape))
     return np.reshape(found, np.shape(q) + shape) if keepdims else found
 
@@ -136,17 +156,19 @@ def nanpercentile(a: DistArray, q: Any, axis: Any = None, *, keepdims: bool = Fa
     return nanquantile(a, _hundredth(q, "nanpercentile"), axis, keepdims=keepdims)
 
 
+@collective()
 def median(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return medians along an axis or several, by default that of all elements; NaN of no elements. Collective."""
-    return _median(quantile, a, axis, keepdims)
+    return _median(_quantile, a, axis, keepdims)
 
 
+@collective()
 def nanmedian(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return medians of the elements that are not NaN; NaN where all are. Collective."""
-    return _median(nanquantile, a, axis, keepdims)
+    return _median(_nanquantile, a, axis, keepdims)
 
 
 def _median(function: Callable[..., Any], a: DistArray, axis: Any, keepdims: bool) -> Any:
     if not count(a, axis):
         return a.mean(axis, keepdims=keepdims)
-    return function(a.astype(np.float64) if a.dtype == np.bool_ else a, 0.5, axis, keepdims=keepdims)
+    return function(a.astype(np.float64) if a.dtype == np.bool_ else a, 0.5, axis, keepdims, _middle)

@@ -157,7 +157,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.permute_dims: _moves.transpose,
     np.matrix_transpose: _moves.matrix_transpose,
     np.reshape: _moves.reshape,
-    np.ravel: lambda a: a.ravel(),
+    np.ravel: lambda a, order="C": a.ravel(order),
     np.roll: _moves.roll,
     np.flip: _moves.flip,
     np.vsplit: lambda ary, indices_or_sections: _matrices.split(ary, indices_or_sections, 0),

@@ -12,6 +12,7 @@ import atoll
 
 from ..._device import is_tensor
 from .._optional import scipy
+from . import _numpy_warnings
 
 Array = Any  # array type of the library
 MERGED = 4  # runs that "stable", which finds them, merges faster than a new sort takes
@@ -94,8 +95,12 @@ class Library:
             If they do not fit the dtype, as by an assignment of NumPy. It casts arrays without an error.
         """
         if hasattr(value, "dtype") or self.takes(value):
-            return self.array(value)
-        return self.array(np.asarray(value, dtype))
+            return self.array(_numpy_warnings.without_imaginary(value, dtype))
+        try:
+            return self.array(np.asarray(value, dtype))
+        except (OverflowError, TypeError, ValueError) as error:
+            kind = next(its for its in (OverflowError, TypeError, ValueError) if isinstance(error, its))
+            raise kind(f"{value!r:.40} for elements of {dtype}: {error}.") from None
 
     def takes(self, value: Any) -> bool:
         """True for an array that `array` takes without a copy on the host: one of a GPU, or a tensor."""
@@ -112,7 +117,7 @@ class Library:
 
     def cast(self, x: Array, dtype: np.dtype[Any]) -> Array:
         """Return an array in another dtype; no copy if it has it."""
-        return x.astype(dtype, copy=False)
+        return _numpy_warnings.without_imaginary(x, dtype).astype(dtype, copy=False)
 
     def contiguous(self, x: Array, dtype: np.dtype[Any]) -> Array:
         """Return an array of that dtype in C order; no copy if it is so."""
@@ -176,6 +181,9 @@ class Library:
         keywords: dict[str, Any],
     ) -> Any:
         """Return `ufunc(*operands, out=outs, **keywords)`."""
+        if ufunc is np.signbit and outs is not None:  # NumPy 2.4 writes only some elements of strided arrays
+            outs[0][...] = ufunc(*operands, **keywords)
+            return outs[0]
         return ufunc(*operands, **keywords) if outs is None else ufunc(*operands, out=outs, **keywords)
 
     def elementwise(self, function: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> Any:

@@ -62,6 +62,14 @@ class named:
             warn(text)
 
 
+def without_imaginary(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return the real parts, with its warning, if NumPy's complex numbers become real ones; else the value."""
+    if dtype.kind in "iuf" and isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "c":
+        warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning)
+        return value.real
+    return value
+
+
 def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
     """Warn with the line of the program, as NumPy does where a result has no meaning."""
     frame = sys._getframe(1)

@@ -76,24 +76,46 @@ class Operations:
         wanted = shape[0] if len(shape) == 1 else shape
         return _copied(self, _moves.reshape(_this(self), wanted, **distribution), "a.reshape()")
 
-    def ravel(self) -> DistArray:
+    def ravel(self, order: str = "C") -> DistArray:
         """Return the elements in C order as blocks of one axis, a new array. Collective.
+
+        Parameters
+        ----------
+        order
+            "C", "K" or "A", which are the same here.
 
         Returns
         -------
         DistArray
             One axis in blocks, never a view.
+
+        Raises
+        ------
+        TypeError
+            If it is another order.
         """
+        _moves.require_c_order("a.ravel", order)
         return _copied(self, _moves.reshape(_this(self), -1), "a.ravel()")
 
-    def flatten(self) -> DistArray:
+    def flatten(self, order: str = "C") -> DistArray:
         """Return the elements in C order as blocks of one axis, a new array. Collective.
+
+        Parameters
+        ----------
+        order
+            "C", "K" or "A", which are the same here.
 
         Returns
         -------
         DistArray
             One axis in blocks, never a view.
+
+        Raises
+        ------
+        TypeError
+            If it is another order.
         """
+        _moves.require_c_order("a.flatten", order)
         return _moves.reshape(_this(self), -1)
 
     def round(self, decimals: int = 0) -> DistArray:

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._array import DistArray
 from .._compared import collective
+from .._functions._moves import KEYWORDS
 from .._teams import _current
 from .._together import first_difference, on_first, together
 from ._files import load, replace, save
@@ -191,6 +192,11 @@ def load_checkpoint(folder: str | Path, /, **layouts: Mapping[str, Any]) -> dict
         raise ValueError(
             f"{call}: it has no array {', '.join(unknown)}; it has {', '.join(files) or 'none'}."
         )
+    for name, its in layouts.items():
+        if not isinstance(its, Mapping) or set(its) - set(KEYWORDS):
+            raise TypeError(
+                f"{call}: {name}={its!r:.80}; expected a dictionary with some of {', '.join(KEYWORDS)}, as for DistArray."
+            )
     found = {
         name: load(root / entry["file"], entry["shape"], **layouts.get(name, {}))
         for name, entry in files.items()

@@ -68,6 +68,7 @@ def save(path: str | Path, array: DistArray, *, progress: bool = False) -> None:
     both files need room on the disk. Each PE needs 16 MB of memory besides the array.
     """
     expect_array("save(path, array): the second argument", array)
+    expect_path("save", path)
     call, me = f"save({str(path)!r})", _current.my_pe()
     _current.barrier()  # completes what PEs put into the array
     target, part, start = on_first(call, lambda: _begin(path, array))
@@ -83,6 +84,12 @@ def save(path: str | Path, array: DistArray, *, progress: bool = False) -> None:
             with contextlib.suppress(OSError):
                 part.unlink()
         raise
+
+
+def expect_path(call: str, path: Any) -> None:
+    """Raise unless an argument names a file."""
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise TypeError(f"{call}(): the path is {path!r:.40}; expected a str or a pathlib.Path.")
 
 
 def expect_array(what: str, array: Any) -> None:
@@ -198,6 +205,7 @@ def load(
     -----
     Each PE needs 16 MB of memory besides the array. Each element is copied once from the mapped file.
     """
+    expect_path("load", path)
     require_keywords("load", distribution)
     call = f"load({str(path)!r})"
     header = on_first(call, lambda: _header(path))
