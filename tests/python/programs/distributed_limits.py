@@ -155,6 +155,8 @@ def errors_name_the_call_and_the_cure(rng: random.Random) -> None:
         (lambda: a.ravel(order="F"), "a.ravel(order='F'): its elements are in C order"),
         (lambda: a.flatten("F"), "write a.T.ravel()"),
         (lambda: np.ravel(own, order="F"), "a.ravel(order='F')"),
+        (lambda: a.copy(order="F"), "a.copy(order='F')"),
+        (lambda: a.astype(int, "F"), "a.astype(order='F')"),
         (lambda: own.round(1, 2, 3), "DistArray.round() takes"),
         (lambda: objects(a), "its results are objects of Python"),
         (lambda: b.__setitem__((slice(None), 0), a), "Write a[box] = b[...]"),
@@ -172,6 +174,9 @@ def errors_name_the_call_and_the_cure(rng: random.Random) -> None:
     for order in ("C", "K", "A"):
         same(a.ravel(order=order), whole)
         same(a.flatten(order), whole)
+        same(a.copy(order), whole)
+    assert a.astype(float, copy=False) is a
+    same(a.astype(int, order="C", copy=False), whole.astype(int))
     b[:, 0] = a[...]
     same(b.sum(0), np.array([15.0, 0]))
 

@@ -14,6 +14,7 @@ from .. import _libraries
 from .._boxes import Boxes
 from .._compared import collective
 from .._layout import Dist, Layout, Width, layout
+from .._libraries import _numpy_warnings
 from .._teams import _current
 from .._together import before_barrier
 
@@ -200,36 +201,62 @@ class Copies(Boxes):
         self[...] = given
 
     @collective(on_gpus=True, on_copies=True)
-    def copy(self) -> DistArray:
+    def copy(self, order: str = "C") -> DistArray:
         """Return a copy of the same distribution. Collective.
+
+        Parameters
+        ----------
+        order
+            "C", "K" or "A", which are the same here.
 
         Returns
         -------
         DistArray
+
+        Raises
+        ------
+        TypeError
+            If it is another order.
         """
+        from .._functions._moves import require_c_order
+
+        require_c_order("a.copy", order)
         return self.astype(self.dtype)
 
     @collective(on_gpus=True, on_copies=True)
-    def astype(self, dtype: Any) -> DistArray:
+    def astype(self, dtype: Any, order: str = "K", *, copy: bool = True) -> DistArray:
         """Return a copy of another dtype. Collective.
 
         Parameters
         ----------
         dtype
             NumPy's. Numbers are cast as by `numpy.ndarray.astype`.
+        order
+            "C", "K" or "A", which are the same here.
+        copy
+            False: the array itself, if it has the dtype.
 
         Returns
         -------
         DistArray
             Of the same distribution and halo. Numbers in the halo are cast, too; of other dtypes it has zeros.
+
+        Raises
+        ------
+        TypeError
+            If it is another order.
         """
         from .._array import DistArray
+        from .._functions._moves import require_c_order
 
+        require_c_order("a.astype", order)
+        if not copy and self.dtype == np.dtype(dtype):
+            return _array(self)
         made = DistArray._of(self._layout, dtype, zero=False)
         if self._layout.has_halo and (made.dtype == self.dtype or made.dtype.kind + self.dtype.kind in _CAST):
             with np.errstate(all="ignore"):  # elements beyond may be anything
                 made.local_with_halo[...] = self.local_with_halo
-        made.local[...] = self.local
+        made.local[...] = _numpy_warnings.without_imaginary(self.local, made.dtype)
         _current.barrier()
         return made
 
