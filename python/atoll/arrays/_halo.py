@@ -98,24 +98,32 @@ class Exchange:
         self._count += 1
         start_rims(self._plan, self._ready, self._arrived, self._count, self._ctx)
 
-    def finish(self) -> None:
-        """Wait for the neighbours' rims, then fill what is beyond the ends of the array."""
+    def finish(self, is_at_once: bool = False) -> None:
+        """Wait for the neighbours' rims, then fill what is beyond the ends of the array.
+
+        With `is_at_once` the current stream is that of `start`.
+        """
         if not self._is_started:
             raise ValueError("finish_halo() without start_halo().")
         self._is_started = False
         if self._library.on_gpu:
             for neighbour in self._plan:
                 atoll.signal_consume(self._arrived, 1, neighbour.here, stream=self._stream)
-            if self._fills or self._waits_at_end:
+            if self._waits_at_end and is_at_once:
+                self._finish_on_stream()
+            elif self._fills or self._waits_at_end:
                 with self._library.on(self._stream):
-                    if self._fills:
-                        self._fill()
-                    if self._waits_at_end:
-                        self._library.finish()
+                    self._finish_on_stream()
             return
         finish_rims(self._plan, self._arrived, self._count)
         if self._fills:
             self._fill()
+
+    def _finish_on_stream(self) -> None:
+        if self._fills:
+            self._fill()
+        if self._waits_at_end:
+            self._library.finish()
 
     def _enqueue(self) -> None:
         """Do the work of `start` on the stream, after what is there: it has read the halo and written the rim."""

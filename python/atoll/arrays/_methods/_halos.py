@@ -54,7 +54,7 @@ class Halos(Parts):
             If the array has no halo, or a word is not known. If its dtype does not hold the number. If it is on hosts, and a stream is given.
         """
         self.start_halo(border, stream)
-        self.finish_halo()
+        cast("_halo.Exchange", self._exchange).finish(is_at_once=True)
 
     def start_halo(self, border: _halo.Kind | Sequence[_halo.Kind] | None = None, stream: Any = None) -> None:
         """Send the neighbours their halo. Until `finish_halo`, do not read this PE's halo.
