@@ -37,7 +37,7 @@ class Distribution {
         if (kind_ == Kind::bounds) return static_cast<std::ptrdiff_t>(ends_.size()) - 1;
         return kind_ == Kind::whole ? 1 : 0;
     }
-    /// The distribution in words, such as "cyclic(16)" or "bounds({0, 10, 25})".
+    /// The distribution as text, such as "cyclic(16)" or "bounds({0, 10, 25})".
     std::string text() const {
         std::string listed;
         for (const std::ptrdiff_t end : ends_) listed += (listed.empty() ? "" : ", ") + std::to_string(end);
@@ -80,7 +80,7 @@ struct Segment {
 };
 
 /// `length` indices over `parts` parts. With bounds, part i owns bounds[i] to bounds[i + 1]. Otherwise blocks
-/// of `block` indices are dealt in turn. Of copies each part has all indices, and bounds share them evenly.
+/// of `block` indices are dealt in turn. With copies each part has all indices; bounds share them evenly.
 class Axis {
   public:
     Axis() = default;

@@ -191,7 +191,7 @@ template <std::size_t N> class Layout {
                 refuse(ErrorCode::invalid_argument, std::string(call) + ": index " + text_of(index) +
                                                         " of an array of shape " + text_of(shape()));
     }
-    /// The PE that owns an element, and the element's place in the block. Of copies it is the one nearest to
+    /// The PE that owns an element, and the element's place in the block. Among copies it is the nearest to
     /// a PE: that PE's own, or one with its place along replicated axes. The first one is nearest to PE 0.
     std::pair<int, Index<N>> find(const Index<N>& index, int near = 0) const {
         Index<N> part = each([&](std::size_t axis) { return axes_[axis].owner(index[axis]); });
@@ -215,8 +215,8 @@ template <std::size_t N> class Layout {
     }
     /// `near` of for_each_piece for all copies of each element.
     static constexpr int all_copies = -1;
-    /// Calls f(pe, box in the PE's block, box in `wanted`) for each piece of a box. Of copies it takes those
-    /// nearest to PE `near`, as `find` does, or all.
+    /// Calls f(pe, box in the PE's block, box in `wanted`) for each piece of a box. Among copies it takes
+    /// those nearest to PE `near`, as `find` does, or all.
     template <class F> void for_each_piece(const Box<N>& wanted, int near, F&& f) const {
         Box<N> sole{};
         if (const int pe = sole_owner(wanted, near, sole); pe >= 0) return f(pe, sole, each_range(wanted));
