@@ -29,6 +29,10 @@ template <class T, std::size_t N> struct TeamChange {
 /// Context::put. A read sees what the owner's last barrier made visible. Calls marked collective are made by
 /// all PEs of the team, and by no others. PE numbers are those within the team.
 ///
+/// With Distribution::replicated() several PEs have copies. Reads take this PE's copy where it has one.
+/// Writes by index or box change all copies, and those to `local()` this PE's alone. Atomic additions are
+/// refused.
+///
 /// Only a team of all PEs has memory without preparation. That of other teams comes from what all PEs have
 /// reserved by Job::reserve_for_teams. An array keeps its team: handles of the team may be destroyed before
 /// it. After Team::destroy its collective calls throw Error(use_after_free), except the halo exchange. That,
@@ -44,7 +48,7 @@ template <Symmetric T, std::size_t N> class DistArray {
     /// invalid_argument if grid, distribution or halo do not fit; collective_mismatch if PEs pass different
     /// ones; out_of_memory. Throws Error(invalid_argument) on a PE that is not a member of the team.
     DistArray(const Team& team, const Index<N>& shape, const DistOptions<N>& options = {})
-        : DistArray(team, agreed(team, shape, options)) {}
+        : DistArray(team, agreed("DistArray", team, shape, options)) {}
     /// The same over all PEs of a job.
     DistArray(Job& job, const Index<N>& shape, const DistOptions<N>& options = {})
         : DistArray(job.world(), shape, options) {}
@@ -79,14 +83,14 @@ template <Symmetric T, std::size_t N> class DistArray {
         return all.indices(axis, pe);
     }
     std::vector<std::ptrdiff_t> global_indices(std::size_t axis) const { return layout().indices(axis, me_); }
-    /// The PE that owns an element.
+    /// The PE that owns an element; of copies the first.
     int owner(const Index<N>& index) const {
         layout().check("owner", index);
         return layout().find(index).first;
     }
     /// Calls f(global index, element) for each element of this PE's part.
     template <class F> void for_each_local(F&& f) const {
-        layout().for_each_owned(me_, [&](int, const Box<N>& local, const Box<N>& global) {
+        layout().for_each_local(me_, [&](int, const Box<N>& local, const Box<N>& global) {
             const View<T, N> part = block().box(local);
             part.for_each_index([&](const Index<N>& at) {
                 Index<N> index{};
@@ -101,7 +105,7 @@ template <Symmetric T, std::size_t N> class DistArray {
     /// Copies the elements of a box to `out`, of the box's lengths and with positive strides.
     void get(const Box<N>& box, const View<T, N>& out) const {
         check_box("get", box, out);
-        layout().for_each_piece(box, [&](int pe, const Box<N>& local, const Box<N>& target) {
+        layout().for_each_piece(box, me_, [&](int pe, const Box<N>& local, const Box<N>& target) {
             detail::move_box<false>(context_, block().box(local), out.box(target), pe);
         });
     }
@@ -115,25 +119,28 @@ template <Symmetric T, std::size_t N> class DistArray {
     /// Copies `values`, of the box's lengths and with positive strides, to a box.
     void put(const Box<N>& box, const View<const T, N>& values) const {
         check_box("put", box, values);
-        layout().for_each_piece(box, [&](int pe, const Box<N>& local, const Box<N>& target) {
+        layout().for_each_piece(box, all_copies, [&](int pe, const Box<N>& local, const Box<N>& target) {
             detail::move_box<true>(context_, block().box(local), values.box(target), pe);
         });
     }
     void put(const Box<N>& box, std::span<const T> values) const { put(box, view_of("put", box, values)); }
-    /// Adds scale * values to a box, each element atomically. PEs that add to one element lose nothing.
+    /// Adds scale * values to a box, each element atomically, and each part of complex numbers. PEs that add
+    /// to one element lose nothing. Throws Error(unsupported) if the array has copies.
     void accumulate(const Box<N>& box, const View<const T, N>& values,
-                    T scale = T{1}) const requires AddAtomic<T> {
+                    T scale = T{1}) const requires detail::Addable<T> {
+        refuse_copies("accumulate");
         check_box("accumulate", box, values);
-        layout().for_each_piece(box, [&](int pe, const Box<N>& local, const Box<N>& target) {
+        layout().for_each_piece(box, me_, [&](int pe, const Box<N>& local, const Box<N>& target) {
             const View<T, N> there = block().box(local);
             const View<const T, N> here = values.box(target);
             there.for_each_index([&](const Index<N>& at) {
-                context_.atomic_add(&there[at], static_cast<T>(scale * here[at]), pe);
+                detail::add_atomically(context_, &there[at], static_cast<T>(scale * here[at]), pe);
             });
         });
     }
     void accumulate(const Box<N>& box, std::span<const T> values,
-                    T scale = T{1}) const requires AddAtomic<T> {
+                    T scale = T{1}) const requires detail::Addable<T> {
+        refuse_copies("accumulate");
         accumulate(box, view_of("accumulate", box, values), scale);
     }
     /// One element.
@@ -143,10 +150,14 @@ template <Symmetric T, std::size_t N> class DistArray {
     }
     void p(const Index<N>& index, T value) const {
         const auto [pe, address] = locate("p", index);
-        context_.p(address, value, pe);
+        if (!layout_.has_copies()) [[likely]]
+            return context_.p(address, value, pe);
+        layout_.for_each_copy(pe, [&, at = address](int copy) { context_.p(at, value, copy); });
     }
-    /// Adds to one element atomically; returns its value before.
+    /// Adds to one element atomically; returns its value before. Throws Error(unsupported) if the array has
+    /// copies.
     T fetch_add(const Index<N>& index, T value) const requires AddAtomic<T> {
+        refuse_copies("fetch_add");
         const auto [pe, address] = locate("fetch_add", index);
         return context_.atomic_fetch_add(address, value, pe);
     }
@@ -185,11 +196,11 @@ template <Symmetric T, std::size_t N> class DistArray {
         if (!halo_) detail::refuse(ErrorCode::invalid_argument, "finish_halo without start_halo");
         halo_->finish(context_, layout_, me_, block());
     }
-    /// The same elements in another distribution. Each PE puts what it has, so a barrier comes first if
-    /// others wrote to this array. `redistribute(b.options())` gives the distribution of b.
+    /// The same elements in another distribution. Each PE puts what it has, of copies a share, so a barrier
+    /// comes first if others wrote to this array. `redistribute(b.options())` gives the distribution of b.
     DistArray redistribute(const DistOptions<N>& options) const {
         const View<T, N> mine = block();
-        DistArray made(team_, shape(), options);
+        DistArray made(team_, agreed("redistribute", team_, shape(), options));
         layout_.for_each_owned(
             me_, [&](int, const Box<N>& local, const Box<N>& global) { made.put(global, mine.box(local)); });
         team_.barrier();
@@ -234,9 +245,12 @@ template <Symmetric T, std::size_t N> class DistArray {
     friend struct detail::TeamChange<T, N>;
     using HaloExchange = detail::HaloExchange<N>;
 
-    static detail::Layout<N> agreed(const Team& team, const Index<N>& shape, const DistOptions<N>& options) {
-        detail::require_member("DistArray", team);
-        return detail::agreed_layout(team, "DistArray", shape, team.n_pes(), options);
+    static constexpr int all_copies = detail::Layout<N>::all_copies;
+
+    static detail::Layout<N> agreed(const char* call, const Team& team, const Index<N>& shape,
+                                    const DistOptions<N>& options) {
+        detail::require_member(call, team);
+        return detail::agreed_layout(team, call, shape, team.n_pes(), options);
     }
     /// An array of a layout that all PEs have agreed on. Collective.
     DistArray(const Team& team, detail::Layout<N> layout)
@@ -287,6 +301,14 @@ template <Symmetric T, std::size_t N> class DistArray {
                                               " does not exist; the array's team has PEs 0 to " +
                                               std::to_string(n_pes_ - 1));
     }
+    void refuse_copies(const char* call) const {
+        if (layout().has_copies()) [[unlikely]]
+            detail::refuse(
+                ErrorCode::unsupported,
+                std::string(call) +
+                    ": an axis is replicated, and no update of several copies is atomic. Update an "
+                    "array in blocks, and redistribute it with Distribution::replicated()");
+    }
     template <class U> void check_box(const char* call, const Box<N>& box, const View<U, N>& values) const {
         layout().check(call, box);
         if (values.extents() != extents_of(box))
@@ -310,7 +332,7 @@ template <Symmetric T, std::size_t N> class DistArray {
     }
     std::pair<int, T*> locate(const char* call, const Index<N>& index) const {
         layout().check(call, index);
-        const auto [pe, at] = layout_.find(index);
+        const auto [pe, at] = layout_.find(index, me_);
         return {pe, &block()[at]};
     }
 
@@ -357,10 +379,11 @@ DistArray<T, N> detail::TeamChange<T, N>::redistributed(const DistArray<T, N>& a
     if (has_array)
         array.layout_.for_each_owned(array.me_, [&](int, const Box<N>& local, const Box<N>& global) {
             const View<const T, N> given = array.block_.box(local);
-            layout.for_each_piece(global, [&](int pe, const Box<N>& target, const Box<N>& piece) {
+            const auto put = [&](int pe, const Box<N>& target, const Box<N>& piece) {
                 detail::move_box<true>(context, there.box(target), given.box(piece),
                                        members[static_cast<std::size_t>(pe)]);
-            });
+            };
+            layout.for_each_piece(global, detail::Layout<N>::all_copies, put);
         });
     over.barrier();
     return made;

@@ -1,22 +1,59 @@
 #include "atoll/detail/agreement.hpp"
 
+#include "common/elf/call_site.hpp"
 #include "common/pe_ranges.hpp"
+#include "common/text.hpp"
+#include "core/calls/call_text.hpp"
 #include "core/team/gathered.hpp"
 
 #include <algorithm>
 
 namespace atl::detail {
 
-void require_same(const Team& team, const char* call, std::uint64_t fingerprint, const std::string& passed) {
+namespace {
+
+/// Returns the text of one PE. Collective.
+std::string text_from(const Team& team, int pe, std::string mine) {
+    std::uint64_t length = 0;
+    const std::uint64_t given = mine.size();
+    team.broadcast(std::span(&length, 1), std::span(&given, 1), pe);
+    std::string found(length, '\0');
+    mine.resize(length);
+    team.broadcast_bytes(found.data(), found.size(), mine.data(), mine.size(), pe);
+    return found;
+}
+
+}  // namespace
+
+int different_pe(const Team& team, std::uint64_t fingerprint) {
     std::uint64_t first = 0;
     team.broadcast(std::span(&first, 1), std::span(&fingerprint, 1), 0);
-    const int differs = fingerprint != first ? team.my_pe() + 1 : 0;
-    int other = 0;
+    const int differs = fingerprint != first ? team.my_pe() : -1;
+    int other = -1;
     team.max_reduce(std::span(&other, 1), std::span(&differs, 1));
-    if (other != 0)
-        refuse(ErrorCode::collective_mismatch,
-               std::string(call) + ": PE " + std::to_string(other - 1) +
-                   " passed another shape, grid, distribution or halo than PE 0; this PE passed " + passed);
+    return other;
+}
+
+void refuse_different(const Team& team, const char* call, int other, const LayoutTexts& passed) {
+    static constexpr std::array names{"shape", "grid", "distribution", "halo"};
+    std::vector<std::string> differing, of_first, of_other;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::string first = text_from(team, 0, passed[i]), second = text_from(team, other, passed[i]);
+        if (first == second) continue;
+        differing.emplace_back(names[i]);
+        of_first.push_back(std::string(names[i]) + " " + first);
+        of_other.push_back(std::string(names[i]) + " " + second);
+    }
+    const bool is_named = team.my_pe() == 0 || team.my_pe() == other;
+    const std::string site = is_named ? common::call_site(nullptr) : std::string();
+    const auto call_of = [&](int pe, const std::vector<std::string>& values) {
+        const std::string name = core::with_site(call, text_from(team, pe, site));
+        return "PE " + std::to_string(pe) + " called " + name + " with " + common::list_text(values);
+    };
+    const std::string first = call_of(0, of_first), second = call_of(other, of_other);
+    refuse(ErrorCode::collective_mismatch, std::string(call) + ": PEs passed different values of " +
+                                               common::list_text(differing) + ". " + first + "; " + second +
+                                               ". All PEs of the team pass the same");
 }
 
 void raise_together(const Team& team, const char* call, const std::optional<Error>& problem) {
@@ -24,16 +61,11 @@ void raise_together(const Team& team, const char* call, const std::optional<Erro
     int first = 0;
     team.min_reduce(std::span(&first, 1), std::span(&mine, 1));
     if (first == team.n_pes()) return;
-    std::string text = problem ? problem->what() : "";
-    std::uint64_t code_and_length[2] = {};
-    const std::uint64_t given[2] = {static_cast<std::uint64_t>(problem ? problem->code() : ErrorCode{}),
-                                    text.size()};
-    team.broadcast(std::span(code_and_length), std::span(given), first);
-    std::string found(code_and_length[1], '\0');
-    text.resize(found.size());
-    team.broadcast_bytes(found.data(), found.size(), text.data(), text.size(), first);
-    refuse(static_cast<ErrorCode>(code_and_length[0]),
-           std::string(call) + ": PE " + std::to_string(first) + ": " + found);
+    std::uint64_t code = 0;
+    const auto given = static_cast<std::uint64_t>(problem ? problem->code() : ErrorCode{});
+    team.broadcast(std::span(&code, 1), std::span(&given, 1), first);
+    const std::string text = text_from(team, first, problem ? problem->what() : "");
+    refuse(static_cast<ErrorCode>(code), std::string(call) + ": PE " + std::to_string(first) + ": " + text);
 }
 
 namespace {

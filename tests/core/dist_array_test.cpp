@@ -2,6 +2,7 @@
 #include "support/dist_array_model.hpp"
 
 #include <algorithm>
+#include <complex>
 #include <functional>
 #include <numeric>
 
@@ -40,10 +41,14 @@ TEST_P(DistArrays, AreRedistributed) {
         std::vector<std::ptrdiff_t> bounds(static_cast<std::size_t>(n) + 1, 13);
         bounds[0] = 0;  // PE 0 has all rows but one, which the last PE has
         for (std::size_t i = 1; i + 1 < bounds.size(); ++i) bounds[i] = 12;
+        DistArray<std::int64_t, 2> other = rows.redistribute(rows.options());
         for (const DistOptions<2>& options :
              {DistOptions<2>{.dist = {Distribution::whole(), Distribution::cyclic(2)}},
-              DistOptions<2>{.dist = {Distribution::bounds(bounds), Distribution::whole()}}}) {
-            const DistArray<std::int64_t, 2> other = rows.redistribute(job, options);
+              DistOptions<2>{.dist = {Distribution::replicated(), Distribution::whole()}},
+              DistOptions<2>{.dist = {Distribution::bounds(bounds), Distribution::whole()}},
+              DistOptions<2>{.dist = {Distribution::block(), Distribution::replicated()}, .grid = {1, n}},
+              DistOptions<2>{.dist = {Distribution::block(), Distribution::replicated()}, .halo = {1, 0}}}) {
+            other = other.redistribute(job, options);
             other.for_each_local([](const Index<2>& at, const std::int64_t& element) {
                 ASSERT_EQ(element, at[0] * 11 + at[1]);
             });
@@ -67,6 +72,26 @@ TEST_P(DistArrays, AccumulateLosesNothing) {
             const std::int64_t expected = i == 3 ? 1 : i / 7 % 2 == 1 ? 10 : 0;
             ASSERT_EQ(all[i], expected * job.n_pes()) << i;
         }
+    });
+}
+
+template <class T> void add_complex(Job& job) {
+    DistArray<T, 1> array(job, {6}, {.dist = {Distribution::cyclic()}});
+    const Box<1> box{Range{1, 6, 2}};
+    const std::vector<T> values{{1, 2}, {3, -4}, {0, 5}};
+    const std::vector<Index<1>> twice{{0}, {0}};
+    for (int round = 0; round < 5; ++round) array.accumulate(box, values, T{0, 2});
+    array.at(twice).add(std::vector<T>{{1, 0}, {0, 3}});
+    array.team().barrier();
+    const T n{static_cast<typename T::value_type>(job.n_pes())};
+    EXPECT_EQ(array.to_vector(),
+              (std::vector<T>{n * T{1, 3}, n * T{-20, 10}, 0, n * T{40, 30}, 0, n * T{-50, 0}}));
+}
+
+TEST_P(DistArrays, ComplexNumbersAreAddedByParts) {
+    run([](Job& job) {
+        add_complex<std::complex<float>>(job);
+        add_complex<std::complex<double>>(job);
     });
 }
 
@@ -106,17 +131,169 @@ TEST_P(DistArrays, WrongArgumentsAreNamed) {
     });
 }
 
+TEST_P(DistArrays, GridsThatNoArgumentAsksForAreNotNamed) {
+    run([](Job& job) {
+        if (job.n_pes() == 1) return;
+        const std::string pes = ", and the team has " + std::to_string(job.n_pes()) + " PEs; ";
+        expect_error(ErrorCode::invalid_argument,
+                     {"the distribution makes 1 parts in all" + pes + "give bounds for as many parts"}, [&] {
+                         DistArray<int, 1>(job, {20}, {.dist = {Distribution::bounds({0, 20})}});
+                     });
+        const std::array<Distribution, 2> dist{Distribution::whole(), Distribution::block()};
+        expect_error(ErrorCode::invalid_argument,
+                     {"the grid {0, 99}, with the distribution's parts {1, 0} (0: any number) does not"},
+                     [&] {
+                         DistArray<int, 2>(job, {20, 4}, {.dist = dist, .grid = {0, 99}});
+                     });
+    });
+}
+
 TEST_P(DistArrays, DifferentShapesAreNamedOnEveryPe) {
     run([](Job& job) {
         if (job.n_pes() == 1) return;
         const std::ptrdiff_t rows = job.my_pe() == 1 ? 5 : 4;
-        expect_error(ErrorCode::collective_mismatch, {"PE 1 passed another shape"}, [&] {
-            DistArray<int, 2>(job, {rows, 6});
-        });
+        const auto make = [&](const DistOptions<2>& options) { DistArray<int, 2>(job, {rows, 6}, options); };
+        const std::string call = "DistArray: PEs passed different values of ";
+        expect_error(ErrorCode::collective_mismatch,
+                     {call + "shape. PE 0 called DistArray", " with shape {4, 6}; PE 1 called DistArray",
+                      " with shape {5, 6}. All PEs of the team pass the same"},
+                     [&] { make({}); });
+        DistOptions<2> options{.dist = {Distribution::bounds({0, 4}), Distribution::cyclic(3)}};
+        if (rows == 5)
+            options = {.dist = {Distribution::replicated(), Distribution::whole()}, .grid = {0, 1}};
+        options.halo[0] = {rows == 5 ? 0 : 2, 0};
+        expect_error(
+            ErrorCode::collective_mismatch,
+            {call + "shape, grid, distribution and halo. PE 0", "{{2, 0}, 0}; PE 1 called",
+             "with shape {4, 6}, grid {0, 0}, distribution {bounds({0, 4}), cyclic(3)} and halo {{2, 0}, 0};",
+             "with shape {5, 6}, grid {0, 1}, distribution {replicated, whole} and halo {0, 0}."},
+            [&] { make(options); });
         DistArray<int, 2> usable(job, {4, 6});
         usable.p({3, 5}, 1);
         job.world().barrier();
         EXPECT_EQ(usable.g({3, 5}), 1);
+    });
+}
+
+// ---- replicated axes
+
+const DistOptions<1> copies{.dist = {Distribution::replicated()}};
+
+TEST_P(DistArrays, CopiesAreMadeWhereNoOtherAxisIsLeft) {
+    run([](Job& job) {
+        const Distribution block, copy = Distribution::replicated();
+        const std::ptrdiff_t n = job.n_pes();
+        const auto grid = [&](const std::array<Distribution, 2>& dist, const Index<2>& given = {}) {
+            return DistArray<int, 2>(job, {7, 7}, {.dist = dist, .grid = given}).grid();
+        };
+        EXPECT_EQ(grid({copy, block}), (Index<2>{1, n}));
+        EXPECT_EQ(grid({copy, copy}), (Index<2>{n, 1}));
+        EXPECT_EQ(grid({Distribution::whole(), copy}), (Index<2>{1, n}));
+        EXPECT_EQ(grid({copy, block}, {n, 0}), (Index<2>{n, 1}));
+        EXPECT_EQ(grid({Distribution::bounds({0, 7}), copy}), (Index<2>{1, n}));
+    });
+}
+
+TEST_P(DistArrays, WritesReachAllCopies) {
+    run([](Job& job) {
+        const int n = job.n_pes(), me = job.my_pe();
+        DistArray<int, 1> array(job, {5}, copies);
+        EXPECT_EQ(array.local().size(), 5U);
+        EXPECT_EQ(array.bounds(n - 1)[0].stop, 5);
+        EXPECT_EQ(array.owner({4}), 0);
+        const std::vector<Index<1>> indices{{2}, {3}};
+        if (me == n - 1) {
+            array.p({0}, 1);
+            array.put(Box<1>{Range{1, 2}}, std::vector<int>{2});
+            array.at(indices).set(std::vector<int>{3, 4});
+        }
+        array.team().barrier();
+        EXPECT_EQ(std::vector<int>(array.local().data(), array.local().data() + 5),
+                  (std::vector<int>{1, 2, 3, 4, 0}));
+        array.team().barrier();
+        array.local()(3) = 10 + me;  // the copy of this PE, which it reads
+        EXPECT_EQ(array.g({3}), 10 + me);
+        EXPECT_EQ(array.get(Box<1>{Range{3, 4}}), (std::vector<int>{10 + me}));
+        EXPECT_EQ(array.get(Box<1>{Range{0, 4, 3}}), (std::vector<int>{1, 10 + me}));
+        EXPECT_EQ(array.at(indices).get(), (std::vector<int>{3, 10 + me}));
+        EXPECT_EQ(array.to_vector(), (std::vector<int>{1, 2, 3, 10 + me, 0}));
+        job.world().barrier();
+    });
+}
+
+/// A PE that has no copy of an element reads that at its own place along the replicated axis.
+TEST_P(DistArrays, ReadsTakeTheNearestCopy) {
+    run([](Job& job) {
+        const int n = job.n_pes();
+        if (n % 2 != 0) return;
+        DistArray<int, 2> array(
+            job, {4, 3}, {.dist = {Distribution::block(), Distribution::replicated()}, .grid = {2, 0}});
+        const int column = job.my_pe() % (n / 2);
+        array.local().fill(column);
+        EXPECT_EQ(array.to_vector(), std::vector<int>(12, column));
+        EXPECT_EQ(array.g({0, 1}), column);
+        EXPECT_EQ(array.g({3, 1}), column);
+        EXPECT_EQ(array.owner({3, 1}), n / 2);
+        job.world().barrier();
+    });
+}
+
+/// Each element goes into another distribution once: PEs send even shares of what all of them have.
+TEST_P(DistArrays, CopiesAreSentInShares) {
+    run([](Job& job) {
+        DistArray<int, 1> array(job, {11}, copies);
+        array.local().fill(job.my_pe());
+        const DistArray<int, 1> blocks(job, {11});
+        const auto expect_shares = [&](const DistArray<int, 1>& made) {
+            const std::vector<int> found = made.to_vector();
+            for (std::ptrdiff_t i = 0; i < 11; ++i)
+                ASSERT_EQ(found[static_cast<std::size_t>(i)], blocks.owner({i})) << i;
+        };
+        expect_shares(array.redistribute({.dist = {Distribution::cyclic(2)}}));
+        expect_shares(array.redistribute(copies));
+        expect_shares(redistribute(array, job.world(), job.world(), copies));
+    });
+}
+
+TEST_P(DistArrays, OfCopiesHaveHalosAlongOtherAxesAlone) {
+    run([](Job& job) {
+        const int n = job.n_pes();
+        if (n > 1)
+            expect_error(ErrorCode::invalid_argument, {"a halo of 1 and 1; a replicated axis has none"}, [&] {
+                DistArray<int, 1>(job, {9}, {.dist = {Distribution::replicated()}, .halo = {1}});
+            });
+        const std::ptrdiff_t parts = n % 2 == 0 ? 2 : n, rows = 2 * parts;
+        DistArray<int, 2> array(job, {rows, 3},
+                                {.dist = {Distribution::block(), Distribution::replicated()},
+                                 .grid = {parts, 0},
+                                 .halo = {1, 0}});
+        array.for_each_local([](const Index<2>& at, int& x) { x = static_cast<int>(10 * at[0] + at[1]); });
+        array.exchange_halo(Border::periodic);
+        const std::ptrdiff_t first = array.bounds()[0].start;
+        array.local_with_halo().for_each_index([&](const Index<2>& at) {
+            const std::ptrdiff_t row = (first + at[0] - 1 + rows) % rows;
+            ASSERT_EQ(array.local_with_halo()[at], 10 * row + at[1]) << at[0] << " " << at[1];
+        });
+        job.world().barrier();
+    });
+}
+
+TEST_P(DistArrays, CopiesRefuseAtomicUpdates) {
+    run([](Job& job) {
+        if (job.n_pes() == 1) return;
+        const DistArray<int, 1> array(job, {5}, copies);
+        const std::vector<Index<1>> indices{{2}};
+        const std::vector<int> one{1};
+        const auto refuses = [&](const std::string& call, const std::function<void()>& update) {
+            expect_error(ErrorCode::unsupported,
+                         {call + ": an axis is replicated, and no update of several copies is atomic",
+                          "redistribute it with Distribution::replicated()"},
+                         update);
+        };
+        refuses("accumulate", [&] { array.accumulate(Box<1>{Range{0, 1}}, one); });
+        refuses("fetch_add", [&] { array.fetch_add({9}, 1); });
+        refuses("at(...).add", [&] { array.at(indices).add(one); });
+        EXPECT_EQ(array.to_vector(), std::vector<int>(5));
     });
 }
 
@@ -204,10 +381,11 @@ TEST_P(DistArrays, GoFromTeamToTeam) {
         std::vector<int> expected = a.to_vector();
         const DistOptions<2> options[] = {
             {.dist = {Distribution::cyclic(2), Distribution::block()}},
+            {.dist = {Distribution::replicated(), Distribution::whole()}},
             {.dist = {Distribution::whole(), Distribution::block()}, .halo = {1, 0}}};
         int turn = 0;  // from all PEs along the teams, and back to all
         for (const Team& team : {halves[0], halves[1], teams[1], teams[2], teams[3], job.world()}) {
-            a = redistribute(a, team, job.world(), options[turn++ % 2]);
+            a = redistribute(a, team, job.world(), options[turn++ % 3]);
             ASSERT_EQ(static_cast<bool>(a), static_cast<bool>(team));
             if (a) {
                 EXPECT_TRUE(a.team() == team);
@@ -245,11 +423,14 @@ TEST_P(DistArrays, RedistributionsThatDoNotFitAreRefusedOnEveryPe) {
         const DistArray<int, 1> of_all(job, {3});
         refuses(ErrorCode::invalid_argument, "no PE passed a team", of_all, {});
         refuses(ErrorCode::invalid_argument, "does not divide", of_all, world, {.grid = {99}});
+        const std::string other = "redistribute: PEs passed different values of distribution. PE 0 called ";
+        const DistOptions<1> dealt{.dist = {mine ? Distribution::cyclic() : Distribution::block()}};
         expect_error(ErrorCode::invalid_argument, {"is not a member of the team"},
                      [&] { redistribute(a, half, Team()); });
+        if (job.n_pes() > 1) refuses(ErrorCode::collective_mismatch, other, of_all, world, dealt);
         if (job.n_pes() > 1)
-            refuses(ErrorCode::collective_mismatch, "passed another shape", of_all, world,
-                    {.dist = {mine ? Distribution::cyclic() : Distribution::block()}});
+            expect_error(ErrorCode::collective_mismatch, {other, "{cyclic(1)}; PE ", "{block}"},
+                         [&] { (void)of_all.redistribute(dealt); });
         if (job.n_pes() > 2) {
             refuses(ErrorCode::invalid_argument, "passed different arrays", a, world);
             refuses(ErrorCode::invalid_argument, "PEs, and PE 0 passed it", mine ? a : none, world);

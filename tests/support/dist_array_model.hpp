@@ -17,7 +17,30 @@ template <std::size_t N> std::vector<DistOptions<N>> some_options(int n) {
     }
     options[0].halo[N - 1] = {1, 1};
     options[2].grid[0] = n;
+    options.push_back({});  // a copy on each PE
+    options.back().dist.fill(Distribution::replicated());
+    if (N == 1) return options;
+    options.push_back({});  // copies of each part, of which there are several if the number of PEs is even
+    const std::ptrdiff_t parts = n % 2 == 0 ? 2 : 1;
+    options.back().dist[0] = Distribution::replicated();
+    options.back().dist[N - 1] = Distribution::cyclic(2);
+    for (std::size_t axis = 1; axis + 1 < N; ++axis) options.back().grid[axis] = 1;
+    options.back().grid[0] = n / parts;
+    options.back().grid[N - 1] = parts;
     return options;
+}
+
+/// The first PE whose part has an element.
+template <std::size_t N> int first_with(const DistArray<int, N>& array, const Index<N>& index) {
+    for (int pe = 0; pe < array.team().n_pes(); ++pe) {
+        bool has = true;
+        for (std::size_t axis = 0; axis < N; ++axis) {
+            const std::vector<std::ptrdiff_t> own = array.global_indices(axis, pe);
+            has = has && std::binary_search(own.begin(), own.end(), index[axis]);
+        }
+        if (has) return pe;
+    }
+    return -1;
 }
 
 inline Range random_range(std::mt19937& random, std::ptrdiff_t length) {
@@ -63,7 +86,7 @@ void compare_boxes(const Team& team, const Index<N>& shape, const DistOptions<N>
     array.for_each_local([&](const Index<N>& at, const int& element) {
         ++owned;
         ASSERT_EQ(element, model[at]);
-        ASSERT_EQ(array.owner(at), team.my_pe());
+        ASSERT_EQ(array.owner(at), first_with(array, at));
         ASSERT_EQ(array.g(at), element);
     });
     ASSERT_EQ(owned, array.local().size());

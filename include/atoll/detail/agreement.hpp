@@ -4,6 +4,7 @@
 #include "atoll/detail/layout.hpp"
 #include "atoll/team.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,10 +12,14 @@
 
 namespace atl::detail {
 
-/// Collective. Throws Error(collective_mismatch) on every PE of a team if two of them pass different
-/// fingerprints. `passed` describes this PE's.
-ATOLL_API void require_same(const Team& team, const char* call, std::uint64_t fingerprint,
-                            const std::string& passed);
+/// Texts of the shape, grid, distribution and halo that a PE passed.
+using LayoutTexts = std::array<std::string, 4>;
+
+/// Returns a PE of a team whose fingerprint differs from PE 0's, or -1. Collective.
+ATOLL_API int different_pe(const Team& team, std::uint64_t fingerprint);
+/// Throws Error(collective_mismatch), which names what `other` and PE 0 passed. Collective.
+[[noreturn]] ATOLL_API void refuse_different(const Team& team, const char* call, int other,
+                                             const LayoutTexts& passed);
 /// Collective. If a PE of a team has a problem, throws that of the first one on every PE.
 ATOLL_API void raise_together(const Team& team, const char* call, const std::optional<Error>& problem);
 
@@ -24,6 +29,17 @@ inline const Team& require_member(const char* call, const Team& team) {
         refuse(ErrorCode::invalid_argument,
                std::string(call) + ": this PE is not a member of the team; its members alone make the call.");
     return team;
+}
+
+template <std::size_t N> LayoutTexts texts_of(const Index<N>& shape, const DistOptions<N>& options) {
+    std::string dist, halo;
+    for (std::size_t axis = 0; axis < N; ++axis) {
+        const auto& [before, after] = options.halo[axis];
+        const std::string one = std::to_string(before), two = std::to_string(after);
+        halo += (axis == 0 ? "" : ", ") + (before == after ? one : "{" + one + ", " + two + "}");
+        dist += (axis == 0 ? "" : ", ") + options.dist[axis].text();
+    }
+    return {text_of(shape), text_of(options.grid), "{" + dist + "}", "{" + halo + "}"};
 }
 
 /// Returns the layout of an array over `n_pes` PEs that all PEs of a team passed. Collective. Throws Error on
@@ -38,10 +54,8 @@ Layout<N> agreed_layout(const Team& team, const char* call, const Index<N>& shap
     } catch (const Error& error) {
         problem = error;
     }
-    require_same(team, call, problem ? 0 : layout.fingerprint(),
-                 "shape " + text_of(shape) +
-                     (problem ? ", where " + std::string(problem->what())
-                              : " on a grid of " + text_of(layout.grid())));
+    if (const int other = different_pe(team, problem ? 0 : layout.fingerprint()); other >= 0)
+        refuse_different(team, call, other, texts_of(shape, options));
     if (problem) throw *problem;
     return layout;
 }

@@ -14,7 +14,7 @@ namespace atl {
 /// The distribution of one axis.
 class Distribution {
   public:
-    enum class Kind : unsigned char { block, cyclic, whole, bounds };
+    enum class Kind : unsigned char { block, cyclic, whole, bounds, replicated };
     /// One range of indices a part; sizes differ by at most one.
     Distribution() = default;
     static Distribution block() { return {}; }
@@ -26,6 +26,8 @@ class Distribution {
     static Distribution bounds(std::vector<std::ptrdiff_t> bounds) {
         return {Kind::bounds, 1, std::move(bounds)};
     }
+    /// Not distributed, but the grid may have several parts: each has a copy of the whole axis.
+    static Distribution replicated() { return {Kind::replicated, 1, {}}; }
 
     Kind kind() const noexcept { return kind_; }
     std::ptrdiff_t size() const noexcept { return size_; }
@@ -34,6 +36,24 @@ class Distribution {
     std::ptrdiff_t fixed_parts() const {
         if (kind_ == Kind::bounds) return static_cast<std::ptrdiff_t>(ends_.size()) - 1;
         return kind_ == Kind::whole ? 1 : 0;
+    }
+    /// The distribution as text, such as "cyclic(16)" or "bounds({0, 10, 25})".
+    std::string text() const {
+        std::string listed;
+        for (const std::ptrdiff_t end : ends_) listed += (listed.empty() ? "" : ", ") + std::to_string(end);
+        switch (kind_) {
+            case Kind::block:
+                return "block";
+            case Kind::cyclic:
+                return "cyclic(" + std::to_string(size_) + ")";
+            case Kind::whole:
+                return "whole";
+            case Kind::bounds:
+                return "bounds({" + listed + "})";
+            case Kind::replicated:
+                return "replicated";
+        }
+        return {};
     }
 
   private:
@@ -60,13 +80,16 @@ struct Segment {
 };
 
 /// `length` indices over `parts` parts. With bounds, part i owns bounds[i] to bounds[i + 1]. Otherwise blocks
-/// of `block` indices are dealt in turn.
+/// of `block` indices are dealt in turn. With copies each part has all indices; bounds share them evenly.
 class Axis {
   public:
     Axis() = default;
     /// Throws Error(invalid_argument) if the distribution does not fit.
     Axis(std::ptrdiff_t length, std::ptrdiff_t parts, const Distribution& dist)
-        : length_(length), parts_(parts), block_(dist.size()) {
+        : length_(length),
+          parts_(parts),
+          block_(dist.size()),
+          has_copies_(dist.kind() == Distribution::Kind::replicated && parts > 1) {
         if (dist.kind() == Distribution::Kind::cyclic && parts > 1) {
             if (block_ < 1)
                 refuse(ErrorCode::invalid_argument,
@@ -80,12 +103,14 @@ class Axis {
     std::ptrdiff_t length() const noexcept { return length_; }
     std::ptrdiff_t parts() const noexcept { return parts_; }
     bool is_contiguous() const noexcept { return !bounds_.empty(); }
+    /// True if several parts have the same indices: each has all.
+    bool has_copies() const noexcept { return has_copies_; }
     friend bool operator==(const Axis&, const Axis&) = default;
 
-    /// The part that owns an index.
+    /// The part that owns an index; of copies the first.
     std::ptrdiff_t owner(std::ptrdiff_t index) const {
         if (!is_contiguous()) return index / block_ % parts_;
-        if (parts_ == 1) return 0;
+        if (parts_ == 1 || has_copies_) return 0;
         return std::upper_bound(bounds_.begin() + 1, bounds_.end(), index) - bounds_.begin() - 1;
     }
     /// The position of an index in the part that owns it.
@@ -95,6 +120,7 @@ class Axis {
     }
     /// The range of a part; the axis is contiguous.
     Range range(std::ptrdiff_t part) const {
+        if (has_copies_) return {0, length_, 1};
         const auto i = static_cast<std::size_t>(part);
         return {bounds_[i], bounds_[i + 1], 1};
     }
@@ -116,7 +142,8 @@ class Axis {
         return found;
     }
     void add_to(std::uint64_t& fingerprint) const {
-        for (const std::ptrdiff_t number : {length_, parts_, block_}) mix(fingerprint, number);
+        for (const std::ptrdiff_t number : {length_, parts_, block_, std::ptrdiff_t{has_copies_}})
+            mix(fingerprint, number);
         for (const std::ptrdiff_t bound : bounds_) mix(fingerprint, bound);
     }
     /// A part's share of a range of global indices.
@@ -128,6 +155,15 @@ class Axis {
             for (std::ptrdiff_t start = part * block_, local = 0; start < std::min(wanted.stop, length_);
                  start += block_ * parts_, local += block_)
                 add_common(found, {start, std::min(start + block_, length_), 1}, local, wanted);
+        return found;
+    }
+    /// The indices that a part gives to another array. Copies share them evenly.
+    std::vector<Segment> owned(std::ptrdiff_t part) const {
+        const Range all{0, length_, 1};
+        if (!has_copies_) return segments(part, all);
+        const auto i = static_cast<std::size_t>(part);
+        std::vector<Segment> found;
+        add_common(found, {bounds_[i], bounds_[i + 1], 1}, bounds_[i], all);
         return found;
     }
 
@@ -162,6 +198,7 @@ class Axis {
     }
 
     std::ptrdiff_t length_ = 0, parts_ = 1, block_ = 1;
+    bool has_copies_ = false;
     std::vector<std::ptrdiff_t> bounds_;
 };
 

@@ -4,6 +4,7 @@
 #include "atoll/context.hpp"
 #include "atoll/detail/axis.hpp"
 
+#include <complex>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,23 @@ namespace atl {
 template <Symmetric T, std::size_t N> class DistArray;
 
 namespace detail {
+
+template <class T>
+concept ComplexAddable = std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
+/// Elements that several PEs may add to at once.
+template <class T>
+concept Addable = AddAtomic<T> || ComplexAddable<T>;
+
+/// Adds to an element of a PE atomically, and to each part of a complex number.
+template <Addable T> void add_atomically(const Context& context, T* there, T value, int pe) {
+    if constexpr (ComplexAddable<T>) {
+        auto* const parts = reinterpret_cast<typename T::value_type*>(there);
+        context.atomic_add(&parts[0], value.real(), pe);
+        context.atomic_add(&parts[1], value.imag(), pe);
+    } else {
+        context.atomic_add(there, value, pe);
+    }
+}
 
 template <class Array> class ElementsAt;
 
@@ -36,15 +54,19 @@ template <Symmetric T, std::size_t N> class ElementsAt<DistArray<T, N>> {
         get(found);
         return found;
     }
-    /// Writes the elements. If indices repeat, one of the values is kept.
+    /// Writes the elements, in all copies. If indices repeat, one of the values is kept.
     void set(std::span<const T> values) const {
         check_count("set", values.size());
-        each([&](std::size_t i, int pe, T* there) { array_.context_.p(there, values[i], pe); });
+        each([&](std::size_t i, int pe, T* there) {
+            array_.layout_.for_each_copy(pe, [&](int copy) { array_.context_.p(there, values[i], copy); });
+        });
     }
-    /// Adds to the elements atomically. Equal indices add several times.
-    void add(std::span<const T> values) const requires AddAtomic<T> {
+    /// Adds to the elements atomically, and to each part of complex numbers. Equal indices add several times.
+    /// Throws Error(unsupported) if the array has copies.
+    void add(std::span<const T> values) const requires Addable<T> {
+        array_.refuse_copies("at(...).add");
         check_count("add", values.size());
-        each([&](std::size_t i, int pe, T* there) { array_.context_.atomic_add(there, values[i], pe); });
+        each([&](std::size_t i, int pe, T* there) { add_atomically(array_.context_, there, values[i], pe); });
     }
 
   private:
@@ -58,7 +80,7 @@ template <Symmetric T, std::size_t N> class ElementsAt<DistArray<T, N>> {
     template <class F> void each(F&& f) const {
         const View<T, N>& block = array_.block();
         for (std::size_t i = 0; i < indices_.size(); ++i) {
-            const auto [pe, at] = array_.layout_.find(indices_[i]);
+            const auto [pe, at] = array_.layout_.find(indices_[i], array_.me_);
             f(i, pe, &block[at]);
         }
     }

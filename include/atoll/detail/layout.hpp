@@ -21,7 +21,7 @@ struct Halo {
 template <std::size_t N> struct DistOptions {
     std::array<Distribution, N> dist{};
     /// Parts along each axis; 0 leaves the number to the library. It takes the grid whose parts touch the
-    /// least.
+    /// least. A replicated axis gets several parts only if no other axis is left.
     Index<N> grid{};
     std::array<Halo, N> halo{};
 };
@@ -78,6 +78,7 @@ template <std::size_t N> class Layout {
         const Index<N> grid = options_.grid = grid_for(shape, n_pes, options);
         for (std::size_t axis = 0; axis < N; ++axis) {
             axes_[axis] = Axis(shape[axis], grid[axis], options.dist[axis]);
+            has_copies_ = has_copies_ || axes_[axis].has_copies();
             check_halo(axis);
         }
     }
@@ -87,6 +88,8 @@ template <std::size_t N> class Layout {
     const DistOptions<N>& options() const { return options_; }
     const Halo& halo(std::size_t number) const { return options_.halo[number]; }
     bool has_halo() const { return options_.halo != std::array<Halo, N>{}; }
+    /// True if several PEs have the same elements.
+    bool has_copies() const { return has_copies_; }
     /// True if each PE owns the same indices in both; halos may differ.
     bool same_distribution(const Layout& other) const { return axes_ == other.axes_; }
     /// A number that differs for different layouts, all but surely.
@@ -188,35 +191,77 @@ template <std::size_t N> class Layout {
                 refuse(ErrorCode::invalid_argument, std::string(call) + ": index " + text_of(index) +
                                                         " of an array of shape " + text_of(shape()));
     }
-    /// The PE that owns an element, and the element's place in the block.
-    std::pair<int, Index<N>> find(const Index<N>& index) const {
-        const Index<N> part = each([&](std::size_t axis) { return axes_[axis].owner(index[axis]); });
+    /// The PE that owns an element, and the element's place in the block. Among copies it is the nearest to
+    /// a PE: that PE's own, or one with its place along replicated axes. The first one is nearest to PE 0.
+    std::pair<int, Index<N>> find(const Index<N>& index, int near = 0) const {
+        Index<N> part = each([&](std::size_t axis) { return axes_[axis].owner(index[axis]); });
+        if (has_copies_) [[unlikely]]
+            bring_near(part, near);
         return {pe_at(part), each([&](std::size_t axis) {
                     return axes_[axis].local(index[axis]) + options_.halo[axis].before;
                 })};
     }
-    /// Calls f(pe, box in the PE's block, box in `wanted`) for each piece of a box.
-    template <class F> void for_each_piece(const Box<N>& wanted, F&& f) const {
-        Box<N> sole{};
-        if (const int pe = sole_owner(wanted, sole); pe >= 0) return f(pe, sole, each_range(wanted));
-        std::array<std::vector<std::pair<std::ptrdiff_t, Segment>>, N> by_axis;
-        for (std::size_t axis = 0; axis < N; ++axis)
-            for (std::ptrdiff_t part = 0; part < axes_[axis].parts(); ++part)
-                add(by_axis[axis], axis, part, wanted);
-        combine(by_axis, f);
+    /// Calls f(pe) for each PE that has the same elements as a PE, with itself.
+    template <class F> void for_each_copy(int pe, F&& f) const {
+        if (!has_copies_) return f(pe);
+        const Index<N> own = coordinates(pe);
+        const Index<N> counts = each([&](std::size_t axis) {
+            return axes_[axis].has_copies() ? axes_[axis].parts() : std::ptrdiff_t{1};
+        });
+        View<const char, N>(nullptr, counts).for_each_index([&](const Index<N>& copy) {
+            f(pe_at(
+                each([&](std::size_t axis) { return axes_[axis].has_copies() ? copy[axis] : own[axis]; })));
+        });
     }
-    /// Calls f(pe, box in the block, box of global indices) for each box that a PE owns.
+    /// `near` of for_each_piece for all copies of each element.
+    static constexpr int all_copies = -1;
+    /// Calls f(pe, box in the PE's block, box in `wanted`) for each piece of a box. Among copies it takes
+    /// those nearest to PE `near`, as `find` does, or all.
+    template <class F> void for_each_piece(const Box<N>& wanted, int near, F&& f) const {
+        Box<N> sole{};
+        if (const int pe = sole_owner(wanted, near, sole); pe >= 0) return f(pe, sole, each_range(wanted));
+        Pieces pieces;
+        const Index<N> nearest = near == all_copies ? Index<N>{} : coordinates(near);
+        for (std::size_t axis = 0; axis < N; ++axis) {
+            const bool is_one = near != all_copies && axes_[axis].has_copies();
+            const std::ptrdiff_t first = is_one ? nearest[axis] : 0;
+            const std::ptrdiff_t end = is_one ? first + 1 : axes_[axis].parts();
+            for (std::ptrdiff_t part = first; part < end; ++part)
+                add(pieces[axis], axis, part, axes_[axis].segments(part, wanted[axis]));
+        }
+        combine(pieces, f);
+    }
+    /// Calls f(pe, box in the block, box of global indices) for each box of a PE's part.
+    template <class F> void for_each_local(int pe, F&& f) const {
+        const Index<N> at = coordinates(pe);
+        Pieces pieces;
+        for (std::size_t axis = 0; axis < N; ++axis)
+            add(pieces[axis], axis, at[axis], axes_[axis].segments(at[axis], whole()[axis]));
+        combine(pieces, f);
+    }
+    /// The same for the boxes that a PE gives to another array: its part, or its share of the copies.
     template <class F> void for_each_owned(int pe, F&& f) const {
         const Index<N> at = coordinates(pe);
-        std::array<std::vector<std::pair<std::ptrdiff_t, Segment>>, N> by_axis;
-        for (std::size_t axis = 0; axis < N; ++axis) add(by_axis[axis], axis, at[axis], whole());
-        combine(by_axis, f);
+        Pieces pieces;
+        for (std::size_t axis = 0; axis < N; ++axis)
+            add(pieces[axis], axis, at[axis], axes_[axis].owned(at[axis]));
+        combine(pieces, f);
     }
 
   private:
+    /// For each axis parts and their shares of a range.
+    using Pieces = std::array<std::vector<std::pair<std::ptrdiff_t, Segment>>, N>;
+
+    /// Moves a place in the grid to that of a PE along replicated axes.
+    void bring_near(Index<N>& part, int pe) const {
+        const Index<N> at = coordinates(pe);
+        for (std::size_t axis = 0; axis < N; ++axis)
+            if (axes_[axis].has_copies()) part[axis] = at[axis];
+    }
     /// Returns the PE that owns all of a box, and sets the box in its block. Returns -1 if several own it, it
     /// is empty, or an axis is cyclic. Small boxes spend no time on lists of pieces.
-    int sole_owner(const Box<N>& wanted, Box<N>& local) const {
+    int sole_owner(const Box<N>& wanted, int near, Box<N>& local) const {
+        if (has_copies_ && near == all_copies) return -1;
         Index<N> part{};
         for (std::size_t axis = 0; axis < N; ++axis) {
             const auto& [start, stop, step] = wanted[axis];
@@ -227,6 +272,8 @@ template <std::size_t N> class Layout {
             const std::ptrdiff_t shift = options_.halo[axis].before - owned.start;
             local[axis] = {start + shift, stop + shift, step};
         }
+        if (has_copies_) [[unlikely]]
+            bring_near(part, near);
         return pe_at(part);
     }
     /// The box of all indices of a box.
@@ -250,12 +297,36 @@ template <std::size_t N> class Layout {
                            " parts, and the distribution has " + std::to_string(parts));
             if (parts != 0) fixed[axis] = parts;
         }
+        leave_to_others(fixed, options);
         const Index<N> grid = best_grid(shape, n_pes, fixed);
-        if (grid[0] == 0)
-            refuse(ErrorCode::invalid_argument,
-                   "the grid " + text_of(fixed) + " (0: any number) does not divide " +
-                       std::to_string(n_pes) + " PEs; the product of its parts must be the number of PEs");
+        if (grid[0] == 0) refuse_grid(n_pes, options);
         return grid;
+    }
+    /// Fixes replicated axes to one part where another axis is left for the PEs.
+    static void leave_to_others(Index<N>& fixed, const DistOptions<N>& options) {
+        bool is_divided = false;
+        for (const bool is_replicated : {false, true})
+            for (std::size_t axis = 0; axis < N; ++axis) {
+                if ((options.dist[axis].kind() == Distribution::Kind::replicated) != is_replicated) continue;
+                if (is_replicated && is_divided && fixed[axis] == 0) fixed[axis] = 1;
+                is_divided = is_divided || fixed[axis] == 0;
+            }
+    }
+    /// Refuses options that have no grid of `n_pes` places.
+    [[noreturn]] static void refuse_grid(int n_pes, const DistOptions<N>& options) {
+        const std::string pes = std::to_string(n_pes) + (n_pes == 1 ? " PE" : " PEs");
+        const Index<N> own = each([&](std::size_t axis) { return options.dist[axis].fixed_parts(); });
+        if (options.grid == Index<N>{}) {
+            std::ptrdiff_t all = 1;
+            for (const std::ptrdiff_t parts : own) all *= std::max(parts, std::ptrdiff_t{1});
+            refuse(ErrorCode::invalid_argument,
+                   "the distribution makes " + std::to_string(all) + " parts in all, and the team has " +
+                       pes + "; give bounds for as many parts, or leave an axis to block or cyclic");
+        }
+        const std::string with = own == Index<N>{} ? "" : ", with the distribution's parts " + text_of(own);
+        refuse(ErrorCode::invalid_argument, "the grid " + text_of(options.grid) + with +
+                                                " (0: any number) does not divide " + pes +
+                                                "; the product of its parts must be the number of PEs");
     }
     void check_halo(std::size_t axis) const {
         const auto& [before, after] = options_.halo[axis];
@@ -265,6 +336,8 @@ template <std::size_t N> class Layout {
         if (before < 0 || after < 0) refuse(ErrorCode::invalid_argument, widths + "; expected 0 or more");
         if (!axes_[axis].is_contiguous())
             refuse(ErrorCode::invalid_argument, widths + "; a cyclic axis has none");
+        if (axes_[axis].has_copies())
+            refuse(ErrorCode::invalid_argument, widths + "; a replicated axis has none");
         if (std::max(before, after) > axes_[axis].smallest())
             refuse(ErrorCode::invalid_argument,
                    widths + " is wider than the smallest part, which has " +
@@ -273,15 +346,14 @@ template <std::size_t N> class Layout {
                        " indices; use fewer PEs along this axis, or a narrower halo");
     }
     void add(std::vector<std::pair<std::ptrdiff_t, Segment>>& found, std::size_t axis, std::ptrdiff_t part,
-             const Box<N>& wanted) const {
-        for (Segment segment : axes_[axis].segments(part, wanted[axis])) {
+             const std::vector<Segment>& segments) const {
+        for (Segment segment : segments) {
             segment.local.start += options_.halo[axis].before;
             segment.local.stop += options_.halo[axis].before;
             found.emplace_back(part, segment);
         }
     }
-    template <class F>
-    void combine(const std::array<std::vector<std::pair<std::ptrdiff_t, Segment>>, N>& by_axis, F& f) const {
+    template <class F> void combine(const Pieces& by_axis, F& f) const {
         Index<N> counts{};
         for (std::size_t axis = 0; axis < N; ++axis)
             counts[axis] = static_cast<std::ptrdiff_t>(by_axis[axis].size());
@@ -300,6 +372,7 @@ template <std::size_t N> class Layout {
 
     std::array<Axis, N> axes_{};
     DistOptions<N> options_{};
+    bool has_copies_ = false;
 };
 
 }  // namespace detail
