@@ -35,9 +35,10 @@ template <std::size_t N> LayoutTexts texts_of(const Index<N>& shape, const DistO
     std::string dist, halo;
     for (std::size_t axis = 0; axis < N; ++axis) {
         const auto& [before, after] = options.halo[axis];
-        const std::string one = std::to_string(before), two = std::to_string(after);
-        halo += (axis == 0 ? "" : ", ") + (before == after ? one : "{" + one + ", " + two + "}");
-        dist += (axis == 0 ? "" : ", ") + options.dist[axis].text();
+        const Index<2> widths{before, after};
+        if (axis != 0) dist += ", ", halo += ", ";
+        dist += options.dist[axis].text();
+        halo += before == after ? std::to_string(before) : text_of(widths);
     }
     return {text_of(shape), text_of(options.grid), "{" + dist + "}", "{" + halo + "}"};
 }
