@@ -1,4 +1,7 @@
-"""Every function that docs/arrays.md lists beside NumPy, on arrays and distributions that Hypothesis draws."""
+"""Every function that docs/arrays.md lists beside NumPy, on arrays and distributions that Hypothesis draws.
+
+distributed_properties.py EXAMPLES SEED SHARE/SHARES [NAME...]   0/1: all; 1/3: the second of every three
+"""
 
 from __future__ import annotations
 
@@ -140,7 +143,8 @@ if __name__ == "__main__":
     its_teams = teams()
     its_examples = {name: operands(drawn) for name, drawn in OPERATIONS.items()}
     its_examples |= {name: made_alone(drawn) for name, drawn in MAKERS.items()}
-    chosen = sys.argv[3:] or its_examples
+    its_share, its_shares = map(int, sys.argv[3].split("/"))
+    chosen = sys.argv[4:] or list(its_examples)[its_share::its_shares]
     for its_name in chosen:
         run(its_name, its_examples[its_name], its_teams, int(sys.argv[1]), int(sys.argv[2]))
     if atoll.my_pe() == 0:
