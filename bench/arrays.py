@@ -150,7 +150,7 @@ def whole_arrays(n: int) -> None:
         part.copy()
         atoll.barrier_all()
 
-    into, anew = lambda: a.redistribute(out=there), lambda: a.redistribute(("whole", "block")).free()
+    into, to_new_array = lambda: a.redistribute(out=there), lambda: a.redistribute(("whole", "block")).free()
     compare(
         "redistribute, by a copy in symmetric memory",
         into,
@@ -160,7 +160,9 @@ def whole_arrays(n: int) -> None:
         True,
     )
     compare("redistribute, by a copy in NumPy's memory", into, lambda: copied(copy, part), 1, True, True)
-    compare("redistribute to a new array, by a copy to new memory", anew, to_new_memory, 1, True, True)
+    compare(
+        "redistribute to a new array, by a copy to new memory", to_new_array, to_new_memory, 1, True, True
+    )
     compare("sort", lambda: np.sort(line).free(), lambda: np.sort(whole), 1, True)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import atoll
 
 from . import _libraries, _replicated, _ufuncs
-from ._compared import collective
+from ._compared import collective, under_one_name
 from ._dtypes import dtype_from
 from ._layout import Box, Dist, Layout, Width, layout
 from ._methods._copies import Copies
@@ -25,6 +24,7 @@ from ._teams import _current
 Array = np.ndarray[Any, Any]
 
 
+@under_one_name
 class DistArray(Halos, Copies, Reductions, Operations, Scalars, Outputs, np.lib.mixins.NDArrayOperatorsMixin):
     """An N-dimensional array whose parts lie in the symmetric memory of all PEs.
 
@@ -269,15 +269,3 @@ class DistArray(Halos, Copies, Reductions, Operations, Scalars, Outputs, np.lib.
         self, function: Callable[..., Any], types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Any:
         return _ufuncs.call(function, arguments, keywords)
-
-
-def _name_methods() -> None:
-    """Give methods of base classes the name of this class, which Python's errors about arguments tell."""
-    for base in DistArray.__mro__:
-        if base.__module__.startswith("atoll.arrays."):
-            for name, each in vars(base).items():
-                if inspect.isfunction(each):
-                    each.__qualname__ = f"DistArray.{name}"
-
-
-_name_methods()

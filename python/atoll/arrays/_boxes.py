@@ -54,8 +54,8 @@ class Boxes(Parts):
 
     def _by_distributed(self, key: Any) -> Any:
         if isinstance(key, Parts) and key.dtype.kind not in "iu":
-            return select(_array(self), _array(key))
-        return elements(_array(self), indices_of(self, key))
+            return select(array_of(self), array_of(key))
+        return elements(array_of(self), indices_of(self, key))
 
     def _by_arrays(self, key: Any) -> Any:
         if not has_new_axes(key):
@@ -100,24 +100,24 @@ class Boxes(Parts):
 
     def _set_where(self, mask: Parts, value: Any) -> None:
         """Write where a mask of this distribution is True, or one of the first axes; each PE writes its own part."""
-        require_bool(_array(mask), "a[b] = value")
+        require_bool(array_of(mask), "a[b] = value")
         if mask.ndim < self.ndim and mask.shape == self.shape[: mask.ndim]:
-            write_rows(_array(self), _array(mask), value)
+            write_rows(array_of(self), array_of(mask), value)
             return
         if mask.shape == self.shape and mixed.get() == "redistribute":
-            mask = _array(mask).redistribute(like=_array(self))
+            mask = array_of(mask).redistribute(like=array_of(self))
         if not self._layout.same_distribution(mask._layout):
             raise IndexError(
                 f"a[mask] = value: the mask is {mask!r}; expected elements of bool in the distribution of {self!r}."
             )
         if isinstance(value, Parts):
-            put_chosen(_array(self), _array(mask), _array(value))
+            put_chosen(array_of(self), array_of(mask), array_of(value))
             return
         if np.ndim(value):
             raise atoll.ShapeMismatch(
                 "a[mask] = value takes a number or a distributed array; for an array use numpy.where."
             )
-        _write_where(_array(self), _array(mask), value)
+        _write_where(array_of(self), array_of(mask), value)
 
     def _get(self, box: Any, out: Array | None = None) -> Any:
         near = self._only_owner(box) if self._library.on_gpu else None
@@ -244,7 +244,7 @@ class Boxes(Parts):
             raise atoll.ShapeMismatch(
                 f"a[...] = b: a is {self!r}, b is {value!r}; redistribute one: b.redistribute(like=a)."
             )
-        _write_whole(_array(self), _array(value))
+        _write_whole(array_of(self), array_of(value))
 
     def _accumulate(self, box: Any, value: Any, scale: Any, op: str) -> None:
         """Combine a box with values that the quick form does not take."""
@@ -258,7 +258,7 @@ class Boxes(Parts):
                 f"a.accumulate({box!r:.40}, x) takes boxes of integers and slices; for arrays of indices use "
                 "a.at[indices].add(x)."
             )
-        accumulate(_array(self), box, value, scale, op, _fitted)
+        accumulate(array_of(self), box, value, scale, op, _fitted)
 
     def get_nbi(self, box: Any, out: Array) -> None:
         """Read a box into an array, which has the elements after `atoll.quiet()`. Not collective.
@@ -327,7 +327,7 @@ class Boxes(Parts):
     @property
     def at(self) -> At:
         """Elements by arrays of indices: `a.at[rows, columns].get()`, `.set(x)`, `.add(x)`."""
-        return At(_array(self))
+        return At(array_of(self))
 
     def fetch_add(self, index: int | Sequence[int], value: Any) -> Any:
         """Add to one element atomically, and return its value before.
@@ -401,5 +401,6 @@ def _write_whole(a: DistArray, b: DistArray) -> None:
     in_place("a[...] = b", (a, b), {}, write)
 
 
-def _array(parts: Parts) -> DistArray:
+def array_of(parts: Parts) -> DistArray:
+    """Return an array itself, as its class."""
     return cast("DistArray", parts)

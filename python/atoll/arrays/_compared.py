@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 import os
 import threading
 import zlib
@@ -24,6 +25,7 @@ from ._teams._exchange import gathered
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C")
 CHECKED_BYTES = 1 << 22  # read at a time for a checksum
 X87_BYTES = 10  # bytes of an x86 long double that hold its value
 
@@ -34,6 +36,17 @@ class _Thread(threading.local):
 
 
 _thread = _Thread()
+
+
+def under_one_name(kind: type[C]) -> type[C]:
+    """Give the methods of a class, and of its bases here, its name: Python's errors about arguments have it."""
+    for base in kind.__mro__:
+        if base.__module__.startswith("atoll."):
+            for name, each in vars(base).items():
+                while inspect.isfunction(each):
+                    each.__qualname__ = f"{kind.__name__}.{name}"
+                    each = getattr(each, "__wrapped__", None)
+    return kind
 
 
 def collective(
@@ -58,9 +71,6 @@ def collective(
         defaults = dict(zip(reversed(names), reversed(function.__defaults__ or ()), strict=False))
         defaults |= function.__kwdefaults__ or {}
         called = name or function.__name__
-        if names[:1] == ("self",):  # errors about arguments have this name, and users know no base classes
-            owner = "SparseMatrix" if ".sparse." in function.__module__ else "DistArray"
-            function.__qualname__ = f"{owner}.{function.__name__}"
 
         def called_with(arguments: Any, keywords: Any) -> R:
             if on_copies or not _replicated.exist:

@@ -11,7 +11,7 @@ import numpy as np
 import atoll
 
 from ..arrays import DistArray, _axis, _libraries
-from ..arrays._compared import collective
+from ..arrays._compared import collective, under_one_name
 from ..arrays._dtypes import agreed_dtype, converted
 from ..arrays._functions._sorting import dealt
 from ..arrays._layout import Layout, numbers_of
@@ -28,6 +28,7 @@ from ._on_gpus import require, rows_on
 Array = np.ndarray[Any, Any]
 
 
+@under_one_name
 class SparseMatrix(Arithmetic, _current.OverTeam):
     """A sparse matrix of which each PE has a block of rows in compressed form (CSR).
 

@@ -1,6 +1,8 @@
-// The part of put_signal that halos share: an array of the host and a signal, both checked.
+// The parts of put_signal that halos share: the word of a signal, and the put of a checked array of the host.
 #pragma once
 
+#include "arrays/array_arguments.hpp"
+#include "arrays/special_types.hpp"
 #include "arrays/transfer.hpp"
 #include "core/context/update_notes.hpp"
 #include "core/team/context_state.hpp"
@@ -8,6 +10,18 @@
 #include <cstdint>
 
 namespace atl::python {
+
+/// The word of signals that an argument and `index=` name; checked.
+inline std::uint64_t* signal_word(const Spec& spec, PyObject* object, PyObject* index) {
+    PyArrayObject* array = array_arg(spec, "sig", object);
+    const DTypeRow& row = row_of(array);
+    if (!row.known || row.type != DType::uint64)
+        fail(ErrorCode::dtype_mismatch,
+             "%s(): sig has dtype %S; signals are uint64 words, as atoll.signal() makes them.", spec.name,
+             dtype_name(array).get());
+    check_dtype(spec, "sig", array);
+    return reinterpret_cast<std::uint64_t*>(symmetric_element(spec, "sig", array, index, true));
+}
 
 /// One change of a signal word on a PE of the context's team.
 struct SignalUpdate {

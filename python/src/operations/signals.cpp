@@ -16,17 +16,6 @@ namespace {
 
 Spec put_signal_spec, put_signal_nbi_spec, set_spec, add_spec, fetch_spec, wait_spec, consume_spec;
 
-std::uint64_t* signal_word(const Spec& spec, PyObject* object, PyObject* index) {
-    PyArrayObject* array = array_arg(spec, "sig", object);
-    const DTypeRow& row = row_of(array);
-    if (!row.known || row.type != DType::uint64)
-        fail(ErrorCode::dtype_mismatch,
-             "%s(): sig has dtype %S; signals are uint64 words, as atoll.signal() makes them.", spec.name,
-             dtype_name(array).get());
-    check_dtype(spec, "sig", array);
-    return reinterpret_cast<std::uint64_t*>(symmetric_element(spec, "sig", array, index, true));
-}
-
 std::uint64_t value_of(const Spec& spec, PyObject* sig, PyObject* value) {
     return value_as<std::uint64_t>({spec, "value", reinterpret_cast<PyObject*>(PyArray_DESCR(as_array(sig)))},
                                    value);

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import atoll
 
 from .. import _libraries
-from .._boxes import Boxes
+from .._boxes import Boxes, array_of
 from .._compared import collective
 from .._layout import Dist, Layout, Width, layout
 from .._libraries import _numpy_warnings
@@ -103,14 +103,14 @@ class Copies(Boxes):
             )
         was, part = self._layout.without_halo(), np.array(self.local)
         _current.barrier()  # no PE reads this array any more
-        _array(self)._relayout(its)
+        array_of(self)._relayout(its)
         if its.has_halo:
             self._block[...] = np.zeros((), self.dtype)
             _current.barrier()
         for local, box in was.owned(self._me):
             self._write(box, part[local])
         _current.barrier()
-        return _array(self)
+        return array_of(self)
 
     def _redistributed_into(self, out: DistArray) -> DistArray:
         from .._array import DistArray
@@ -251,7 +251,7 @@ class Copies(Boxes):
 
         require_c_order("a.astype", order)
         if not copy and self.dtype == np.dtype(dtype):
-            return _array(self)
+            return array_of(self)
         made = DistArray._of(self._layout, dtype, zero=False)
         if self._layout.has_halo and (made.dtype == self.dtype or made.dtype.kind + self.dtype.kind in _CAST):
             with np.errstate(all="ignore"):  # elements beyond may be anything
@@ -268,7 +268,3 @@ class Copies(Boxes):
         made.local_with_halo[...] = to.array(part if its.on_gpu and to.on_gpu else its.to_numpy(part))
         _current.barrier()
         return made
-
-
-def _array(copies: Copies) -> DistArray:
-    return cast("DistArray", copies)

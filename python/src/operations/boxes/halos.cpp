@@ -1,5 +1,4 @@
 // The exchange of halos on hosts: all signals and puts of one exchange in one call.
-#include "arrays/array_arguments.hpp"
 #include "calls/registry.hpp"
 #include "operations/signal_puts.hpp"
 
@@ -29,34 +28,27 @@ template <class Visit> void for_each_neighbour(PyObject* list, Visit&& visit) {
     for (Py_ssize_t i = 0; i < n; ++i) visit(Neighbour(PyList_GetItem(list, i)));
 }
 
-std::uint64_t* word_of(const Spec& spec, const char* which, PyObject* words, PyObject* index) {
-    return reinterpret_cast<std::uint64_t*>(
-        symmetric_element(spec, which, array_arg(spec, which, words), index, true));
-}
-
-std::uint64_t count_of(PyObject* count) {
-    const std::uint64_t found = PyLong_AsUnsignedLongLong(count);
-    if (PyErr_Occurred()) throw Raised{};
-    return found;
+std::uint64_t count_of(const Spec& spec, PyObject* count) {
+    return static_cast<std::uint64_t>(integer(spec, "count", count));
 }
 
 /// (neighbours, ready, arrived, count, ctx)
 PyObject* start_body(const Arguments<5>& a) {
     const Context& ctx = context_of(start_spec, a[4], nullptr);
-    const std::uint64_t count = count_of(a[3]);
+    const std::uint64_t count = count_of(start_spec, a[3]);
     for_each_neighbour(a[0], [&](const Neighbour& neighbour) {
         const int pe = pe_of(start_spec, neighbour.pe);
-        std::uint64_t* const word = word_of(start_spec, "ready", a[1], neighbour.there);
+        std::uint64_t* const word = signal_word(start_spec, a[1], neighbour.there);
         ctx.signal_add(word, 1, pe);
         core::note_signal(ctx.state(), word, 1, true, pe);
     });
     for_each_neighbour(a[0], [&](const Neighbour& neighbour) {
-        ctx.signal_wait_until(word_of(start_spec, "ready", a[1], neighbour.here), Compare::ge, count);
+        ctx.signal_wait_until(signal_word(start_spec, a[1], neighbour.here), Compare::ge, count);
         PyArrayObject* const target = array_arg(start_spec, "target", neighbour.target);
         PyArrayObject* const source = array_arg(start_spec, "source", neighbour.source);
         const Extent extent = symmetric_arg(start_spec, "target", target, true);
         put_with_signal<true>(ctx, target, extent, source,
-                              {word_of(start_spec, "arrived", a[2], neighbour.there), 1, SignalOp::add,
+                              {signal_word(start_spec, a[2], neighbour.there), 1, SignalOp::add,
                                pe_of(start_spec, neighbour.pe)});
     });
     return none();
@@ -65,9 +57,9 @@ PyObject* start_body(const Arguments<5>& a) {
 /// (neighbours, arrived, count)
 PyObject* finish_body(const Arguments<3>& a) {
     const Context& ctx = context_of(finish_spec, nullptr, nullptr);
-    const std::uint64_t count = count_of(a[2]);
+    const std::uint64_t count = count_of(finish_spec, a[2]);
     for_each_neighbour(a[0], [&](const Neighbour& neighbour) {
-        ctx.signal_wait_until(word_of(finish_spec, "arrived", a[1], neighbour.here), Compare::ge, count);
+        ctx.signal_wait_until(signal_word(finish_spec, a[1], neighbour.here), Compare::ge, count);
     });
     return none();
 }
