@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -231,7 +232,7 @@ def _pieces(its: Library, x: Any) -> Iterator[Any]:
     if its.on_gpu or x.ndim == 0:
         yield ...
         return
-    rows = max(1, PIECE * len(x) // max(x.size, 1))
+    rows = max(1, PIECE * len(x) // max(math.prod(x.shape), 1))
     yield from (slice(start, start + rows) for start in range(0, len(x), rows))
 
 
