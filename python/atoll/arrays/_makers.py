@@ -5,6 +5,7 @@ On return all members see all elements.
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -253,15 +254,20 @@ def random(
     _require_seed("random", seed)
     _require_real("random", dtype)
     made = DistArray(shape, dtype, **distribution)
-    own = [made.global_indices(axis) for axis in range(made.ndim)]
-    extents = tuple(made.local.shape)
-    filled = np.empty((math.prod(extents[:-1]), extents[-1]), made.dtype)
+    part = made.local
+    is_in_place = isinstance(part, np.ndarray) and part.flags.c_contiguous
+    filled = part if is_in_place else np.empty(tuple(part.shape), made.dtype)
     starts = np.zeros(1, np.int64)
     if made.ndim > 1:
-        starts = np.asarray(np.ravel_multi_index(np.ix_(*own[:-1]), made.shape[:-1])).ravel()
-    for target, row in zip(filled, starts, strict=True):
-        _draw(target, seed, int(row), own[-1])
-    made.local[...] = made._library.array(filled.reshape(extents))
+        own = [made.global_indices(axis) for axis in range(made.ndim - 1)]
+        starts = np.asarray(np.ravel_multi_index(np.ix_(*own), made.shape[:-1])).ravel()
+    along, number = made._layout.axes[-1], made._layout.coordinates(_current.my_pe())[-1]
+    indices = range(*along.ends(number)) if along.is_contiguous else along.indices(number)
+    if filled.size:
+        for target, row in zip(filled.reshape(-1, filled.shape[-1]), starts, strict=True):
+            _draw(target, seed, int(row), indices)
+    if not is_in_place:
+        part[...] = made._library.array(filled)
     _current.barrier()
     return made
 
@@ -298,18 +304,19 @@ def _require_real(call: str, dtype: Any) -> None:
         )
 
 
-def _draw(target: np.ndarray[Any, Any], seed: int, row: int, indices: np.ndarray[Any, Any]) -> None:
+def _draw(target: np.ndarray[Any, Any], seed: int, row: int, indices: range | np.ndarray[Any, Any]) -> None:
     """Draw the numbers of a row's stream at ascending indices, in chunks from the first index to the last."""
     a_count = PHILOX_BYTES // target.itemsize
     done = 0
     while done < len(indices):
         counts = int(indices[done]) // a_count
         start = counts * a_count
-        end = int(np.searchsorted(indices, start + DRAWN))
+        end = bisect.bisect_left(indices, start + DRAWN)
         philox = np.random.Philox(key=seed, counter=[0, 0, 0, row])
         philox.advance(counts)
         drawn = np.random.Generator(philox).random(int(indices[end - 1]) + 1 - start, target.dtype.type)
-        target[done:end] = drawn[indices[done:end] - start]
+        some = indices[done:end]
+        target[done:end] = drawn[some.start - start :] if isinstance(some, range) else drawn[some - start]
         done = end
 
 

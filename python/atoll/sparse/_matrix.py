@@ -54,7 +54,8 @@ class SparseMatrix(Arithmetic, _current.OverTeam):
     Making one is collective. Rows and columns are distributed as `DistArray(n)` distributes n elements. A PE keeps its
     rows once, and 24 bytes for each entry of x that it fetches. If owners put entries, the first product adds 8 bytes
     for each of them. It also makes symmetric room, for each dtype of x, for the entries of the neediest PE. While rows are
-    made, there are up to three copies of them, in memory of the host also for a matrix on GPUs.
+    made, there are up to three copies of them, in memory of the host also for a matrix on GPUs. `from_triplets`, `A.T` and
+    `A + B` take up to five times the memory of all triplets.
     """
 
     @collective("self", "indptr", "indices", "data", name="SparseMatrix", on_gpus=True)

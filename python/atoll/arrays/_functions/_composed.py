@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -13,7 +13,7 @@ import atoll
 from .._compared import collective
 from .._teams import _current
 from .._together import before_barrier, together
-from . import _indexed, _matrices, _moves, _picking, _sorting, _statistics
+from . import _along, _indexed, _matrices, _moves, _picking, _sorting, _statistics
 from ._combined import summed
 
 if TYPE_CHECKING:
@@ -141,15 +141,19 @@ def cross(a: Any, b: Any, axis: int = -1) -> DistArray:
     return type(x)._from_part(x._layout.without_halo(), part)
 
 
-def polyval(p: Any, x: DistArray) -> Any:
-    """Return the values of a polynomial, highest power first. Collective."""
+@collective(on_gpus=True)
+def polyval(p: Any, x: DistArray) -> DistArray:
+    """Return the values of a polynomial, highest power first. Collective; coefficients are the same on every PE."""
     if hasattr(p, "to_numpy"):
         raise TypeError("polyval: the coefficients are distributed; pass p.to_numpy().")
     coefficients = np.asarray(p)
-    found: Any = np.zeros_like(x)
-    for each in coefficients:
-        found = found * x + each
-    return found
+    made = type(x)._of(x._layout, np.result_type(x.dtype, *coefficients[:1]))
+    its, part = made._library, made.local
+    with before_barrier():
+        for each in coefficients:
+            its.apply(np.multiply, [part, x.local], (part,), {})
+            its.apply(np.add, [part, each.item()], (part,), {})
+    return made
 
 
 def rot90(m: DistArray, k: int = 1, axes: Sequence[int] = (0, 1)) -> DistArray:
@@ -245,16 +249,16 @@ def histogram2d(
 
 
 def kron(a: Any, b: Any) -> DistArray:
-    """Return the Kronecker product of two arrays, in blocks. Collective; each PE reads what its block needs of both.
-
-    It makes indices of the result's axes, 16 bytes for their whole lengths, so a product of vectors has some of the whole.
-    """
+    """Return the Kronecker product of two arrays, in blocks. Collective; each PE reads what its block needs of both."""
     x, y = _matrices.distributed([a, b])
     axes = max(x.ndim, y.ndim)
     x, y = (_picking.expand_dims(each, list(range(axes - each.ndim))) for each in (x, y))
     pairs = list(zip(x.shape, y.shape, strict=True))
-    outer = _picking.picked(x, [np.repeat(np.arange(n), m) for n, m in pairs])
-    found: DistArray = outer * _picking.picked(y, [np.tile(np.arange(m), n) for n, m in pairs])
+    outer = _picking.picked(x, [_along.repeated(n, m) for n, m in pairs])
+    inner = _picking.picked(y, [_along.tiled(m, n) for n, m in pairs])
+    dtype = np.result_type(outer.dtype, inner.dtype)
+    out = next((each for each in (outer, inner) if each.dtype == dtype), None)
+    found: DistArray = np.multiply(outer, inner, out=cast(Any, out))
     return found
 
 

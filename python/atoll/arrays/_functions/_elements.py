@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import atoll
+
+from .. import _axis
 from .._compared import collective
-from .._together import before_barrier
-from . import _moves, _statistics
+from .._teams import _current
+from .._together import before_barrier, together
+from . import _moves
+from ._combined import combine, wide
+from ._moments import mean_of_some, variance_of_some, without_nan
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -118,13 +124,7 @@ def nanvar(a: DistArray, axis: Any = None, ddof: float = 0, *, keepdims: bool = 
     """Return variances of the elements that are not NaN. Collective."""
     if a.dtype.kind not in "fc":
         return a.var(axis, ddof=ddof, keepdims=keepdims)
-    is_there: Any = ~np.isnan(a)
-    count = is_there.sum(axis, keepdims=keepdims) - ddof
-    distance = abs(a - _statistics.nanmean(a, axis, keepdims=True))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        total = np.where(is_there, distance * distance, distance.dtype.type(0)).sum(axis, keepdims=keepdims)
-        found = np.asarray(total / np.where(count > 0, count, np.nan), total.dtype)
-    return found[()]
+    return without_nan(a, "var", axis, keepdims, ddof)[()]
 
 
 def nanstd(a: DistArray, axis: Any = None, ddof: float = 0, *, keepdims: bool = False) -> Any:
@@ -150,25 +150,47 @@ def _nanplace(a: DistArray, axis: int | None, keepdims: bool, worst: float, name
 
 @collective()
 def trapezoid(y: DistArray, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
-    """Return integrals along an axis by the trapezoidal rule. Collective; `x` are coordinates of that axis."""
-    from .._array import DistArray
+    """Return integrals along an axis by the trapezoidal rule. Collective; `x` are coordinates of that axis.
 
+    Each PE reads the coordinates of its part. A cyclic axis is redistributed.
+    """
     number = y._layout.axis_number(axis)
     n = y.shape[number]
-    steps = np.full(max(n - 1, 0), dx)
-    if x is not None:
-        places = x.to_numpy() if isinstance(x, DistArray) else np.asarray(x)
-        if places.shape != (n,):
-            raise ValueError(f"trapezoid: x has shape {places.shape}; expected ({n},), one axis.")
-        steps = np.diff(places)
-    weights = np.zeros(n, np.result_type(steps.dtype, np.float64) if steps.dtype.kind != "c" else steps.dtype)
-    weights[:-1] += steps / 2
-    weights[1:] += steps / 2
-    if n == 1:  # no interval: NaN would stay NaN
-        y = np.zeros_like(cast(Any, y))
-    found = (y * weights.reshape([-1 if i == number else 1 for i in range(y.ndim)])).sum(number)
-    is_narrow = y.dtype.kind in "fc" and np.result_type(y.dtype, 1.0 if x is None else steps.dtype) == y.dtype
-    return found.astype(y.dtype) if is_narrow else found
+    given: Any = x if x is None or hasattr(x, "_layout") else np.asarray(x)
+    if x is not None and given.shape != (n,):
+        raise ValueError(f"trapezoid: x has shape {given.shape}; expected ({n},), one axis.")
+    if not y._layout.axes[number].is_contiguous:
+        straight = y._layout.with_axis(number, _axis.block(n, y._layout.axes[number].parts))
+        y = type(y)._moved(y._layout, y.local, straight)
+    ends = y._layout.axes[number].ends(y._layout.coordinates(_current.my_pe())[number])
+    _current.barrier()
+    with together("numpy.trapezoid"):
+        weights = _weights(n, *ends, given, dx)
+        part = y.local * weights.reshape([-1 if i == number else 1 for i in range(y.ndim)])
+        if n == 1:  # no interval: NaN would stay NaN
+            part[...] = 0
+    del weights
+    sums = y._library.reduced(np.add, part, (number,), wide(part.dtype))
+    found = combine(y, sums, number, False, atoll.sum_reduce, 0)
+    step = dx if x is None else np.zeros(1, given.dtype)
+    return found.astype((np.zeros(1, y.dtype) * step / 2.0).dtype)
+
+
+def _weights(n: int, start: int, stop: int, x: Any, dx: float) -> Array:
+    """Return half of the intervals beside each of some coordinates."""
+    if x is None or start >= stop:
+        found = np.full(max(stop - start, 0), dx, np.result_type(np.float64, np.asarray(dx).dtype))
+        if start == 0:
+            found[:1] /= 2
+        if stop == n:
+            found[-1:] /= 2
+        return found
+    steps = np.diff(np.asarray(x[max(start - 1, 0) : stop + 1])) / 2
+    found = np.zeros(stop - start, np.result_type(steps.dtype, np.float64))
+    low, high = int(start == 0), len(found) - int(stop == n)  # the ends of the axis have one interval
+    found[low:] += steps[: len(found) - low]
+    found[:high] += steps[len(steps) - high :]
+    return found
 
 
 # For each reduction the element that leaves it as it is, and the function that combines its result with a start.
@@ -217,24 +239,13 @@ def _reduced(
     elif neutral is None:
         raise ValueError(f"numpy.{name}(where=mask): no initial= for elements without True in the mask.")
     elif name == "mean":
-        return _mean_of_some(a, axis, dtype, keepdims, where)
+        return mean_of_some(a, axis, keepdims, where, dtype)
     else:
         kept = np.where(where, a, neutral)
     if initial is not None and not kept.size:
         return getattr(np, name)(np.empty(kept.shape, kept.dtype), axis, initial=initial, **rest)
     found = getattr(kept, name)(axis, **rest)
     return found if initial is None else ufunc(found, np.asarray(initial).astype(found.dtype))[()]
-
-
-def _mean_of_some(a: DistArray, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
-    is_inexact = a.dtype.kind in "fc"
-    between = dtype or (np.result_type(a.dtype, np.float32) if is_inexact else np.float64)
-    kept: Any = np.where(where, a, 0)
-    ones: Any = np.where(where, np.ones_like(a, dtype=np.int64), 0)
-    total = kept.sum(axis, between, keepdims=keepdims)
-    count = ones.sum(axis, keepdims=keepdims)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(total / count, dtype or (a.dtype if is_inexact else np.float64))[()]
 
 
 def _spread_of_some(
@@ -249,11 +260,5 @@ def _spread_of_some(
 ) -> Any:
     if a.dtype.kind not in "biufc":
         raise TypeError(f"numpy.{name}: elements of {a.dtype}; expected numbers.")
-    distance = abs(a - _mean_of_some(a, axis, None, True, where))
-    squares: Any = np.where(where, distance * distance, distance.dtype.type(0))
-    ones: Any = np.where(where, np.ones_like(a, dtype=np.int64), 0)
-    total = squares.sum(axis, keepdims=keepdims)
-    count = ones.sum(axis, keepdims=keepdims)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variance = total / np.maximum(count - (ddof if correction is None else correction), 0)
-    return np.asarray(variance if name == "var" else np.sqrt(variance), distance.dtype)[()]
+    variance = variance_of_some(a, axis, keepdims, ddof if correction is None else correction, where)
+    return (variance if name == "var" else np.sqrt(variance))[()]

@@ -16,7 +16,7 @@ from .._layout import Layout
 from .._libraries import _numpy_warnings
 from .._teams._exchange import gathered
 from .._together import in_place, together
-from . import _composed, _factors, _matrices, _moves, _picking
+from . import _along, _composed, _factors, _matrices, _moves, _picking
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -91,12 +91,16 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> DistArray:
 def delete(arr: DistArray, obj: Any, axis: int | None = None) -> DistArray:
     """Return the elements without some along an axis, in blocks. Collective; indices are the same on every PE.
 
-    Each PE makes the remaining indices of that axis, 8 bytes each. Without an axis these are as many as elements in all.
+    If more than 64 elements are deleted, each PE makes the remaining indices of that axis, 8 bytes each.
     """
     if hasattr(obj, "_layout"):
         raise TypeError("delete: the indices are distributed; pass b.to_numpy(), or a[~mask] of a mask.")
-    n = arr.size if axis is None else arr.shape[arr._layout.axis_number(axis)]
-    found: DistArray = _picking.take(arr, np.delete(np.arange(n), obj), axis)
+    flat = _moves.reshape(arr, -1) if axis is None and arr.ndim != 1 else arr
+    number = flat._layout.axis_number(axis or 0)
+    kept = _along.without(flat.shape[number], obj)
+    found: DistArray = _picking.picked(
+        flat, [kept if i == number else _along.all_of(n) for i, n in enumerate(flat.shape)]
+    )
     return found
 
 

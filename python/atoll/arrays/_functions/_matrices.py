@@ -13,7 +13,7 @@ import atoll
 from .._compared import collective
 from .._teams import _current
 from .._together import before_barrier
-from . import _contractions, _moves, _picking, _products
+from . import _along, _contractions, _moves, _picking, _products
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -117,11 +117,13 @@ def cov(m: DistArray, y: Any = None, rowvar: bool = True, bias: bool = False, dd
     if y is not None:
         more: Any = y if rowvar or np.ndim(y) < 2 else np.transpose(y)
         return cov(_picking.vstack([rows, more]), None, True, bias, ddof)
-    rows = rows.astype(np.result_type(rows.dtype, np.float64))  # numpy.cov computes in float64 too
-    moved = rows - rows.mean(1, keepdims=True)
+    mean = rows.astype(np.result_type(rows.dtype, np.float64), copy=False).mean(1, keepdims=True)
+    moved = rows - mean  # float64 or more, as in NumPy
     factor = rows.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
+    other = _moves.transpose(moved)
+    other = other.conj() if other.dtype.kind == "c" else other
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = (moved @ _moves.transpose(moved).conj()).to_numpy() / np.float64(max(factor, 0))
+        found = (moved @ other).to_numpy() / np.float64(max(factor, 0))
     return found.squeeze()[()]
 
 
@@ -149,9 +151,9 @@ def array_split(ary: DistArray, indices_or_sections: Any, axis: int = 0) -> list
             raise ValueError("number sections must be larger than 0.")
         each, more = divmod(n, sections)
         cuts = [i * each + min(i, more) for i in range(sections + 1)]
-    every = [range(length) for length in ary.shape]
+    every = [_along.all_of(length) for length in ary.shape]
     return [
-        _picking.picked(ary, [*every[:number], every[number][start:stop], *every[number + 1 :]])
+        _picking.picked(ary, [*every[:number], _along.given(range(start, stop)), *every[number + 1 :]])
         for start, stop in itertools.pairwise(cuts)
     ]
 

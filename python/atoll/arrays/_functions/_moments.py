@@ -1,4 +1,4 @@
-"""Means and variances."""
+"""Means and variances, of all elements or of those under a mask."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import numpy as np
 
 import atoll
 
+from .._compared import collective
 from .._libraries import _numpy_warnings
+from .._parts import Parts
 from ._combined import Axes, axes_of, combine, count, require_numbers, wide
 
 if TYPE_CHECKING:
@@ -54,3 +56,90 @@ def variance(array: DistArray, axis: Axes, keepdims: bool, ddof: float) -> Any:
     total = combine(array, part, axis, keepdims, atoll.sum_reduce, 0)
     variance = total / part.dtype.type(max(count(array, axis) - ddof, 0))
     return variance.astype(np.float16) if is_half else variance
+
+
+def sum_of_some(
+    array: DistArray,
+    part: Any,
+    mask: Any,
+    axis: Axes,
+    keepdims: bool,
+    dtype: Any = None,
+    ufunc: np.ufunc = np.add,
+) -> Any:
+    """Return the sums, or products, of elements of PEs' parts where masks of their shape are True. Collective."""
+    its = array._library
+    kept = its.chosen(mask, part, ufunc.identity)
+    function = atoll.prod_reduce if ufunc is np.multiply else atoll.sum_reduce
+    found = its.reduced(ufunc, kept, axes_of(array, axis), wide(its.dtype(kept) if dtype is None else dtype))
+    return combine(array, found, axis, keepdims, function, ufunc.identity)
+
+
+def count_of_some(array: DistArray, mask: Any, axis: Axes, keepdims: bool) -> Any:
+    """Return how many elements of the PEs' masks are True. Collective."""
+    found = array._library.reduced(np.add, mask, axes_of(array, axis), np.dtype(np.int64))
+    return combine(array, found, axis, keepdims, atoll.sum_reduce, 0)
+
+
+def part_of_mask(array: DistArray, mask: Any) -> Any:
+    """Return the part of a mask that matches the array's. It may fetch it from other PEs."""
+    from .._ufuncs import _common_layout, part_of
+
+    given = [x for x in (array, mask) if isinstance(x, Parts)]
+    its = _common_layout("where", given, others=[] if len(given) == 2 else [np.shape(mask)])  # type: ignore[arg-type]
+    if its.shape != array.shape:
+        raise atoll.ShapeMismatch(
+            f"where=: a mask of shape {np.shape(mask)} for an array of {array.shape}; expected one that broadcasts to it."
+        )
+    where = array._library
+    return where.broadcast(
+        where.array(part_of(mask, array._layout, where)), array._layout.extents(array.team.my_pe())
+    )
+
+
+@collective(on_gpus=True)
+def mean_of_some(array: DistArray, axis: Axes, keepdims: bool, mask: Any, dtype: Any = None) -> Any:
+    """Return the means of the elements where a mask is True, NaN without one. Collective."""
+    return _mean(array, part_of_mask(array, mask), axis, keepdims, dtype)
+
+
+def _mean(array: DistArray, mask: Any, axis: Axes, keepdims: bool, dtype: Any = None) -> Any:
+    is_inexact = array.dtype.kind in "fc"
+    between = dtype or (np.result_type(array.dtype, np.float32) if is_inexact else np.float64)
+    total = sum_of_some(array, array.local, mask, axis, keepdims, between)
+    number = count_of_some(array, mask, axis, keepdims)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(total / number, dtype or (array.dtype if is_inexact else np.float64))[()]
+
+
+@collective(on_gpus=True)
+def variance_of_some(array: DistArray, axis: Axes, keepdims: bool, ddof: float, mask: Any) -> Any:
+    """Return the variances of the elements where a mask is True. Collective."""
+    total, number = _spread(array, part_of_mask(array, mask), axis, keepdims)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(total / np.maximum(number - ddof, 0), total.dtype)
+
+
+def _spread(array: DistArray, mask: Any, axis: Axes, keepdims: bool) -> tuple[Any, Any]:
+    """Return the sums of the squared distances from the mean, in their dtype, and the numbers of elements. Collective."""
+    from .._ufuncs import part_of
+
+    its = array._library
+    distance = array.local - part_of(_mean(array, mask, axis, True), array._layout, its)
+    squares = (distance.conj() * distance).real if array.dtype.kind == "c" else distance * distance
+    del distance
+    dtype = its.dtype(squares)
+    total = sum_of_some(array, squares, mask, axis, keepdims)
+    return np.asarray(total, dtype), count_of_some(array, mask, axis, keepdims)
+
+
+@collective(on_gpus=True)
+def without_nan(array: DistArray, name: str, axis: Axes, keepdims: bool, ddof: float = 0) -> Any:
+    """Return a mean ("mean") or variance ("var") of the elements that are not NaN; NaN without one. Collective."""
+    mask = ~array._library.apply(np.isnan, [array.local], None, {})
+    if name == "mean":
+        return _mean(array, mask, axis, keepdims)
+    total, number = _spread(array, mask, axis, keepdims)
+    number = number - ddof
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(total / np.where(number > 0, number, np.nan), total.dtype)

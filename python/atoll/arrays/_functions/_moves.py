@@ -95,7 +95,11 @@ def reshape(a: DistArray, shape: Any, **distribution: Any) -> DistArray:
     if made.ndim == 1 and _is_run(a._layout):
         made[slice(*_run(a))] = local.reshape(-1)
     elif a.ndim == 1 and _is_run(made._layout):
-        made.local[...] = a[slice(*_run(made))].reshape(made.local.shape)
+        part = made.local
+        if isinstance(part, np.ndarray) and part.flags.c_contiguous:
+            a.get(slice(*_run(made)), out=part.reshape(-1))
+        else:
+            part[...] = a[slice(*_run(made))].reshape(part.shape)
     elif 0 not in local.shape:
         flat = np.ravel_multi_index(a._layout.mesh(_current.my_pe()), a.shape).reshape(-1)
         made.at[np.unravel_index(flat, made.shape)].set(local.reshape(-1))
@@ -231,7 +235,7 @@ def concatenate(given: Sequence[DistArray], axis: int | None = 0) -> DistArray:
     given = distributed(given)
     first = given[0]
     if axis is None:
-        return concatenate([reshape(each, -1) for each in given])
+        return concatenate([each if each.ndim == 1 else reshape(each, -1) for each in given])
     number = first._layout.axis_number(axis)
     others = [(*each.shape[:number], *each.shape[number + 1 :]) for each in given]
     if any(each.ndim != first.ndim or other != others[0] for each, other in zip(given, others, strict=True)):

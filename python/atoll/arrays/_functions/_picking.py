@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from .._compared import collective
 from .._layout import Layout, listed, numbers_of
 from .._teams import _current
 from .._teams._exchange import gathered
-from . import _indexed, _moves
+from . import _along, _indexed, _moves
+from ._along import Along, Piece
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -23,44 +25,80 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-def picked(a: DistArray, indices: Sequence[Array | range]) -> DistArray:
+def picked(a: DistArray, indices: Sequence[Along]) -> DistArray:
     """Return the elements at all combinations of indices along the axes, in blocks. Collective.
 
-    Each PE reads what its block gets, as a box if it is one. Else temporary indices take 8 bytes an element and axis.
+    Each PE reads what its block gets, a box for each combination of ranges. For other indices it reads the box around them,
+    if that has at most twice as many elements. Else temporary indices take 8 bytes an element and axis.
     """
     from .._array import DistArray
 
-    made = DistArray([len(each) for each in indices], a.dtype)
+    made = DistArray([each.length for each in indices], a.dtype)
     _current.barrier()
-    if 0 not in made.local.shape:
-        own = [each[slice(*bounds)] for each, bounds in zip(indices, made.bounds(), strict=True)]
-        box = [_range(each) for each in own]
-        made.local[...] = a.at[np.ix_(*own)].get() if None in box else a.get(tuple(box))
+    if made.local.size:
+        own = [each.cut(*bounds) for each, bounds in zip(indices, made.bounds(), strict=True)]
+        if math.prod(map(len, own)) > _along.FEW:
+            own = [pieces if len(pieces) == 1 else [np.concatenate(pieces)] for pieces in own]
+        for pieces, target in zip(itertools.product(*own), _targets(made.local, own), strict=True):
+            _read(a, pieces, target)
     _current.barrier()
     return made
 
 
-def _range(indices: Array | range) -> slice | None:
-    """Return indices of equal distances upwards as a slice, others as None."""
+def _targets(part: Array, own: Sequence[Sequence[Piece]]) -> Iterator[Array]:
+    """Yield views of a part, one for each combination of pieces along the axes."""
+    slices = []
+    for pieces in own:
+        ends = list(itertools.accumulate(map(len, pieces), initial=0))
+        slices.append(list(itertools.starmap(slice, itertools.pairwise(ends))))
+    for each in itertools.product(*slices):
+        yield part[each]
+
+
+def _read(a: DistArray, pieces: Sequence[Piece], target: Array) -> None:
+    """Read the elements at all combinations of indices."""
+    box = tuple(map(_around, pieces))
+    if math.prod(len(range(each.start, each.stop, each.step)) for each in box) > 2 * target.size:
+        target[...] = a.at[np.ix_(*map(np.asarray, pieces))].get()
+        return
+    chosen = [(i, each - box[i].start) for i, each in enumerate(pieces) if not isinstance(each, range)]
+    if not chosen:
+        a.get(box, out=target)
+        return
+    found = a.get(box)
+    for number, indices in chosen[:-1]:
+        found = found.take(indices, number)
+    number, indices = chosen[-1]
+    np.take(found, indices, number, out=target, mode="clip")
+
+
+def _around(indices: Piece) -> slice:
+    """Return the smallest range of an axis around some indices. Those of a range go upwards."""
     if isinstance(indices, range):
         return slice(indices.start, indices.stop, indices.step)
-    steps = np.diff(indices)
-    step = int(steps[0]) if len(steps) else 1
-    return slice(int(indices[0]), int(indices[-1]) + 1, step) if step > 0 and (steps == step).all() else None
+    return slice(int(indices.min()), int(indices.max()) + 1, 1)
 
 
-def _all(a: DistArray) -> list[range]:
-    return [range(n) for n in a.shape]
+def _all(a: DistArray) -> list[Along]:
+    return [_along.all_of(n) for n in a.shape]
 
 
 def _checked(name: str, indices: Any, length: int) -> Array:
-    """Return indices of NumPy from 0 on, or raise."""
+    """Return indices of NumPy, negative ones too, or raise."""
     found = np.asarray(indices)
     if found.dtype.kind not in "iu" and found.size:
         raise TypeError(f"{name}: indices of {found.dtype}; expected integers.")
     if found.size and not (-length <= found.min() and found.max() < length):
         raise IndexError(f"{name}: an index is out of range for an axis of {length}.")
-    return np.where(found < 0, found + length, found).astype(np.int64)
+    return found
+
+
+def _from_start(indices: Array, length: int) -> Array:
+    """Return a copy of indices, counted from 0 on."""
+    found = indices.astype(np.int64)
+    if indices.dtype.kind != "u":
+        found += length * (found < 0)
+    return found
 
 
 @collective()
@@ -82,19 +120,22 @@ def take(a: DistArray, indices: Any, axis: int | None = None) -> Any:
     if isinstance(indices, DistArray):
         return _indexed.taken(a, indices, axis)
     number = None if axis is None else a._layout.axis_number(axis)
-    wanted = _checked("take", indices, a.size if number is None else a.shape[number])
+    length = a.size if number is None else a.shape[number]
+    wanted = _checked("take", indices, length)
     if wanted.ndim == 0:
         found = take(a, wanted.reshape(1), axis)
         return squeeze(found, 0 if number is None else number)
     if number is None:
         made = DistArray(wanted.shape, a.dtype)
         _current.barrier()
-        own = wanted[tuple(slice(*bounds) for bounds in made.bounds())]
+        own = _from_start(wanted[tuple(slice(*bounds) for bounds in made.bounds())], length)
         if own.size:
             made.local[...] = a.at[np.unravel_index(own, a.shape)].get()
         _current.barrier()
         return made
-    found = picked(a, [*_all(a)[:number], wanted.reshape(-1), *_all(a)[number + 1 :]])
+    flat = wanted.reshape(-1)
+    chosen = Along(flat.size, lambda start, stop: [_from_start(flat[start:stop], length)])
+    found = picked(a, [*_all(a)[:number], chosen, *_all(a)[number + 1 :]])
     if wanted.ndim == 1:
         return found
     return _moves.reshape(found, (*a.shape[:number], *wanted.shape, *a.shape[number + 1 :]))
@@ -132,7 +173,8 @@ def take_along_axis(arr: DistArray, indices: Any, axis: int | None = -1) -> Dist
     wanted = list(indices._layout.mesh(_current.my_pe()))
     problem = ""
     try:
-        wanted[number] = _checked("take_along_axis", indices.local, arr.shape[number])
+        own = _checked("take_along_axis", indices.local, arr.shape[number])
+        wanted[number] = _from_start(own, arr.shape[number])
     except (IndexError, TypeError) as error:
         problem = str(error)
     for each in gathered(problem):
@@ -151,7 +193,12 @@ def repeat(a: DistArray, repeats: Any, axis: int | None = None) -> DistArray:
     if axis is None:
         a, axis = (a if a.ndim == 1 else a.ravel()), 0
     number = a._layout.axis_number(axis)
-    return picked(a, [np.repeat(own, repeats) if i == number else own for i, own in enumerate(_all(a))])
+    n = a.shape[number]
+    if np.size(repeats) == 1:
+        wanted = _along.repeated(n, len(np.repeat([0], repeats)))
+    else:
+        wanted = _along.given(np.repeat(np.arange(n), repeats))
+    return picked(a, [wanted if i == number else own for i, own in enumerate(_all(a))])
 
 
 @collective()
@@ -159,9 +206,11 @@ def tile(A: DistArray, reps: int | Sequence[int]) -> DistArray:
     """Return copies of an array beside each other, in blocks. Collective."""
     times = [int(n) for n in listed(reps)]
     times = [1] * (A.ndim - len(times)) + times
+    if min(times, default=0) < 0:
+        raise ValueError(f"tile: reps={reps}; expected 0 or more.")
     for _ in range(len(times) - A.ndim):
         A = expand_dims(A, 0)
-    return picked(A, [np.tile(own, n) for own, n in zip(_all(A), times, strict=True)])
+    return picked(A, [_along.tiled(n, count) for n, count in zip(A.shape, times, strict=True)])
 
 
 @collective()
@@ -186,14 +235,17 @@ def pad(array: DistArray, pad_width: Any, mode: str = "constant", constant_value
     widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
     if array.size == 0:
         raise ValueError("pad: the array has no elements.")
+    if np.min(widths) < 0:
+        raise ValueError(f"pad: pad_width={pad_width!r}; expected 0 or more.")
     how = "edge" if mode == "constant" else mode
-    made = picked(array, [np.pad(own, width, how) for own, width in zip(_all(array), widths, strict=True)])  # type: ignore[call-overload]
+    made = picked(
+        array, [_along.padded(n, low, high, how) for n, (low, high) in zip(array.shape, widths, strict=True)]
+    )
     if mode == "constant":
-        own_part = made.local
-        for number, (low, _) in enumerate(widths):
-            indices = made.global_indices(number)
-            outside = np.flatnonzero((indices < low) | (indices >= low + array.shape[number]))
-            own_part[(slice(None),) * number + (outside,)] = constant_values
+        for number, ((low, _), (start, stop)) in enumerate(zip(widths, made.bounds(), strict=True)):
+            first, last = low - start, low + array.shape[number] - start  # the array lies between them
+            for outside in (slice(0, max(first, 0)), slice(max(last, 0), stop - start)):
+                made.local[(slice(None),) * number + (outside,)] = constant_values
         _current.barrier()
     return made
 
@@ -275,7 +327,10 @@ def unstack(x: DistArray, /, *, axis: int = 0) -> tuple[DistArray, ...]:
         raise ValueError("unstack: an array of one axis has numbers, not arrays; use a.to_numpy().")
     found = []
     for index in range(x.shape[number]):
-        one = picked(x, [np.array([index]) if i == number else own for i, own in enumerate(_all(x))])
+        one = picked(
+            x,
+            [_along.given(range(index, index + 1)) if i == number else own for i, own in enumerate(_all(x))],
+        )
         found.append(squeeze(one, number))
     return tuple(found)
 
@@ -293,7 +348,10 @@ def broadcast_to(array: DistArray, shape: int | Sequence[int]) -> DistArray:
         array = expand_dims(array, 0)
     return picked(
         array,
-        [np.arange(m) if n == m else np.zeros(m, np.int64) for n, m in zip(array.shape, wanted, strict=True)],
+        [
+            _along.all_of(m) if n == m else _along.repeated(1, m)
+            for n, m in zip(array.shape, wanted, strict=True)
+        ],
     )
 
 

@@ -14,7 +14,8 @@ from .._layout import is_one
 from .._parts import Parts
 from .._teams import _current
 from . import _binning, _moves, _picking, _sorting
-from ._combined import summed
+from ._combined import require_numbers, summed
+from ._moments import sum_of_some, without_nan
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -42,26 +43,34 @@ def average(a: DistArray, axis: Any = None, weights: Any = None, *, keepdims: bo
     return (a.astype(dtype) * weights).sum(axis, dtype, keepdims=keepdims) / divisor
 
 
+@collective(on_gpus=True)
 def nansum(a: DistArray, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
     """Return sums of the elements that are not NaN. Collective."""
-    kept: Any = np.where(np.isnan(a), a.dtype.type(0), a)
-    return kept.sum(axis, dtype, keepdims=keepdims)
+    if a.dtype.kind not in "fc":
+        return a.sum(axis, dtype, keepdims=keepdims)
+    return _of_numbers(a, np.add, axis, dtype, keepdims)
 
 
+@collective(on_gpus=True)
 def nanprod(a: DistArray, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
     """Return products of the elements that are not NaN. Collective."""
-    kept: Any = np.where(np.isnan(a), a.dtype.type(1), a)
-    return kept.prod(axis, dtype, keepdims=keepdims)
+    if a.dtype.kind not in "fc":
+        return a.prod(axis, dtype, keepdims=keepdims)
+    return _of_numbers(a, np.multiply, axis, dtype, keepdims)
+
+
+def _of_numbers(a: DistArray, ufunc: np.ufunc, axis: Any, dtype: Any, keepdims: bool) -> Any:
+    require_numbers(a, "sum", dtype)
+    mask = ~a._library.apply(np.isnan, [a.local], None, {})
+    its = np.dtype(a.dtype if dtype is None else dtype)
+    return np.asarray(sum_of_some(a, a.local, mask, axis, keepdims, its, ufunc), its)[()]
 
 
 def nanmean(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return means of the elements that are not NaN; NaN where all are. Collective."""
     if a.dtype.kind not in "fc":
         return a.mean(axis, keepdims=keepdims)
-    is_there: Any = ~np.isnan(a)
-    count = is_there.sum(axis, keepdims=keepdims)
-    with np.errstate(invalid="ignore"):
-        return (nansum(a, axis, keepdims=keepdims) / count).astype(a.dtype)
+    return without_nan(a, "mean", axis, keepdims)
 
 
 def nanmin(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
