@@ -164,9 +164,15 @@ def reductions_take_masks_and_starts(rng: random.Random) -> None:
             function(a, axis, initial=initial, where=mask),
             function(whole, axis, initial=initial, where=chosen),
         )
+        same(
+            getattr(a, name)(axis, initial=initial, where=mask),
+            getattr(whole, name)(axis, initial=initial, where=chosen),
+        )
     for name in ("any", "all", "sum"):
         function = getattr(np, name)
-        same(function(a, axis, where=mask, keepdims=True), function(whole, axis, where=chosen, keepdims=True))
+        wanted = function(whole, axis, where=chosen, keepdims=True)
+        same(function(a, axis, where=mask, keepdims=True), wanted)
+        same(getattr(a, name)(axis, where=mask, keepdims=True), wanted)
     if chosen.any():
         close(np.mean(a, where=mask), np.mean(whole, where=chosen))
         close(
@@ -175,6 +181,9 @@ def reductions_take_masks_and_starts(rng: random.Random) -> None:
         )
         for function in (np.var, np.std):
             close(function(a, where=mask, ddof=0), function(whole, where=chosen, ddof=0))
+        close(a.mean(where=mask), whole.mean(where=chosen))
+        close(a.var(where=mask), whole.var(where=chosen))
+        close(a.std(where=chosen), whole.std(where=chosen))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         close(np.std(a, axis, ddof=1, where=mask), np.std(whole, axis, ddof=1, where=chosen))
@@ -182,7 +191,15 @@ def reductions_take_masks_and_starts(rng: random.Random) -> None:
     same(np.max(a, where=True, initial=None), np.max(whole))
     same(np.real(val=a), np.real(whole))
     assert (np.ndim(a=a), np.shape(a=a)) == (whole.ndim, whole.shape)
-    refused([(lambda: np.min(a, where=mask), "no initial="), (lambda: np.argmin(a, where=mask), "where")])
+    refused(
+        [
+            (lambda: np.min(a, where=mask), "no initial="),
+            (lambda: a.max(where=mask), "no initial="),
+            (lambda: a.astype("f8").sum(where=mask, reproducible=True), "takes no where="),
+            (lambda: a.sum(where=np.ones((7, *a.shape), bool)), "mask of shape"),
+            (lambda: np.argmin(a, where=mask), "where"),
+        ]
+    )
 
 
 @check

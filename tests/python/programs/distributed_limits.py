@@ -123,7 +123,7 @@ def bad_calls(rng: random.Random) -> None:
         (lambda: a.item(1.5), "cannot be interpreted as an integer"),
         (lambda: a.put_nbi(0, 3), "the value is 3; expected an array of shape (3,)"),  # type: ignore[arg-type]
         (lambda: a.transpose("x"), "axis 'x': expected an integer"),  # type: ignore[arg-type]
-        (lambda: a.sum(initial=1), "DistArray.sum() got an unexpected keyword argument 'initial'"),  # type: ignore[call-arg]
+        (lambda: a.argmin(initial=1), "DistArray.argmin() got an unexpected keyword argument 'initial'"),  # type: ignore[call-arg]
         (lambda: arrays.arange("x"), "expected integers or real numbers"),  # type: ignore[arg-type]
         (lambda: arrays.reserve(-1), "expected a number of bytes, 0 or more"),
         (lambda: arrays.full(3, 2**70), "has no dtype of NumPy"),

@@ -15,6 +15,8 @@ def sums_of_chosen(draw: Draw) -> Drawn:
     chosen = draw(arrays_of("?", shape=x.shape))
     name, axis = draw(st.sampled_from(["sum", "any", "all", "mean", "var", "min", "max"])), some_axes(draw, x)
     initial = {"initial": 2} if name in ("sum", "min", "max") else {}
+    if draw(st.booleans()):
+        return [x, chosen], lambda a, b: getattr(a, name)(axis=axis, where=b, **initial)
     return [x, chosen], lambda a, b: getattr(np, name)(a, axis=axis, where=b, **initial)
 
 

@@ -80,7 +80,7 @@ def repeated(n: int, times: int) -> Along:
     return Along(n * times, cut)
 
 
-def without(n: int, gone: Any) -> Along:
+def without(n: int, deleted: Any) -> Along:
     """Return the indices of an axis but some: an integer, several, a slice or a mask, as for `numpy.delete`.
 
     Raises
@@ -88,14 +88,14 @@ def without(n: int, gone: Any) -> Along:
     IndexError
         If one is out of range.
     """
-    if isinstance(gone, slice):
-        its = range(n)[gone]
+    if isinstance(deleted, slice):
+        its = range(n)[deleted]
         if abs(its.step) == 1 and its:
             low, high = min(its), max(its) + 1
             return joined([range(low), range(high, n)])
-    numbers = None if isinstance(gone, slice) else np.asarray(gone)
+    numbers = None if isinstance(deleted, slice) else np.asarray(deleted)
     if numbers is None or numbers.dtype.kind not in "iu" or numbers.size > FEW:
-        return given(np.delete(np.arange(n), gone))
+        return given(np.delete(np.arange(n), deleted))
     np.empty((n, 0))[numbers]  # NumPy's error, if one is out of range
     cuts = sorted({int(each) % n for each in numbers.flat})
     return joined([range(before + 1, after) for before, after in itertools.pairwise([-1, *cuts, n])])

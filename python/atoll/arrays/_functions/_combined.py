@@ -68,6 +68,11 @@ def count(array: DistArray, axis: Axes) -> int:
     return int(np.prod([array.shape[number] for number in axes_of(array, axis)], dtype=np.int64))
 
 
+def there(array: DistArray, result: Any) -> Any:
+    """Return a result with axes as an array of the library of the parts; a number stays NumPy's."""
+    return array._library.array(result) if isinstance(result, np.ndarray) and result.ndim else result
+
+
 def summed(part: Array) -> Array:
     """Return the sum of the PEs' arrays of one shape, the same on every PE. Collective."""
     return np.asarray(atoll.sum_reduce(np.ascontiguousarray(part), team=_current.team()))

@@ -12,11 +12,12 @@ import atoll
 
 from .. import _axis
 from .._compared import collective
+from .._libraries import on_host
 from .._teams import _current
 from .._together import before_barrier, together
 from . import _moves
-from ._combined import combine, wide
-from ._moments import mean_of_some, variance_of_some, without_nan
+from ._combined import combine, there, wide
+from ._moments import mean_of_some, require_mask, variance_of_some, without_nan
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -124,12 +125,14 @@ def nanvar(a: DistArray, axis: Any = None, ddof: float = 0, *, keepdims: bool = 
     """Return variances of the elements that are not NaN. Collective."""
     if a.dtype.kind not in "fc":
         return a.var(axis, ddof=ddof, keepdims=keepdims)
-    return without_nan(a, "var", axis, keepdims, ddof)[()]
+    return without_nan(a, "var", axis, keepdims, ddof)
 
 
 def nanstd(a: DistArray, axis: Any = None, ddof: float = 0, *, keepdims: bool = False) -> Any:
     """Return standard deviations of the elements that are not NaN. Collective."""
-    return np.sqrt(nanvar(a, axis, ddof, keepdims=keepdims))
+    if a.dtype.kind not in "fc":
+        return a.std(axis, ddof=ddof, keepdims=keepdims)
+    return without_nan(a, "std", axis, keepdims, ddof)
 
 
 def nanargmin(a: DistArray, axis: int | None = None, *, keepdims: bool = False) -> Any:
@@ -241,11 +244,15 @@ def _reduced(
     elif name == "mean":
         return mean_of_some(a, axis, keepdims, where, dtype)
     else:
+        require_mask(a, where)
         kept = np.where(where, a, neutral)
     if initial is not None and not kept.size:
         return getattr(np, name)(np.empty(kept.shape, kept.dtype), axis, initial=initial, **rest)
     found = getattr(kept, name)(axis, **rest)
-    return found if initial is None else ufunc(found, np.asarray(initial).astype(found.dtype))[()]
+    if initial is None:
+        return found
+    found = np.asarray(on_host(found))
+    return there(a, ufunc(found, np.asarray(initial).astype(found.dtype))[()])
 
 
 def _spread_of_some(
@@ -260,5 +267,6 @@ def _spread_of_some(
 ) -> Any:
     if a.dtype.kind not in "biufc":
         raise TypeError(f"numpy.{name}: elements of {a.dtype}; expected numbers.")
-    variance = variance_of_some(a, axis, keepdims, ddof if correction is None else correction, where)
-    return (variance if name == "var" else np.sqrt(variance))[()]
+    return variance_of_some(
+        a, axis, keepdims, ddof if correction is None else correction, where, is_root=name == "std"
+    )

@@ -11,7 +11,8 @@ import atoll
 from .._compared import collective
 from .._libraries import _numpy_warnings
 from .._parts import Parts
-from ._combined import Axes, axes_of, combine, count, require_numbers, wide
+from .._teams import _current
+from ._combined import Axes, axes_of, combine, count, require_numbers, there, wide
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -81,26 +82,32 @@ def count_of_some(array: DistArray, mask: Any, axis: Axes, keepdims: bool) -> An
     return combine(array, found, axis, keepdims, atoll.sum_reduce, 0)
 
 
+def require_mask(array: DistArray, mask: Any) -> None:
+    """Raise ShapeMismatch unless a mask broadcasts to an array."""
+    shape = np.shape(mask)
+    if len(shape) > array.ndim or any(
+        n not in (1, m) for n, m in zip(reversed(shape), reversed(array.shape), strict=False)
+    ):
+        raise atoll.ShapeMismatch(
+            f"where=: a mask of shape {shape} for an array of {array.shape}; expected one that broadcasts to it."
+        )
+
+
 def part_of_mask(array: DistArray, mask: Any) -> Any:
     """Return the part of a mask that matches the array's. It may fetch it from other PEs."""
     from .._ufuncs import _common_layout, part_of
 
-    given = [x for x in (array, mask) if isinstance(x, Parts)]
-    its = _common_layout("where", given, others=[] if len(given) == 2 else [np.shape(mask)])  # type: ignore[arg-type]
-    if its.shape != array.shape:
-        raise atoll.ShapeMismatch(
-            f"where=: a mask of shape {np.shape(mask)} for an array of {array.shape}; expected one that broadcasts to it."
-        )
+    require_mask(array, mask)
+    _common_layout("where", [x for x in (array, mask) if isinstance(x, Parts)])  # type: ignore[misc]
     where = array._library
-    return where.broadcast(
-        where.array(part_of(mask, array._layout, where)), array._layout.extents(array.team.my_pe())
-    )
+    part = where.array(part_of(mask, array._layout, where))
+    return where.broadcast(part, array._layout.extents(_current.my_pe()))
 
 
 @collective(on_gpus=True)
 def mean_of_some(array: DistArray, axis: Axes, keepdims: bool, mask: Any, dtype: Any = None) -> Any:
     """Return the means of the elements where a mask is True, NaN without one. Collective."""
-    return _mean(array, part_of_mask(array, mask), axis, keepdims, dtype)
+    return there(array, _mean(array, part_of_mask(array, mask), axis, keepdims, dtype))
 
 
 def _mean(array: DistArray, mask: Any, axis: Axes, keepdims: bool, dtype: Any = None) -> Any:
@@ -113,11 +120,14 @@ def _mean(array: DistArray, mask: Any, axis: Axes, keepdims: bool, dtype: Any = 
 
 
 @collective(on_gpus=True)
-def variance_of_some(array: DistArray, axis: Axes, keepdims: bool, ddof: float, mask: Any) -> Any:
-    """Return the variances of the elements where a mask is True. Collective."""
+def variance_of_some(
+    array: DistArray, axis: Axes, keepdims: bool, ddof: float, mask: Any, is_root: bool = False
+) -> Any:
+    """Return the variances of the elements where a mask is True, or their roots. Collective."""
     total, number = _spread(array, part_of_mask(array, mask), axis, keepdims)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(total / np.maximum(number - ddof, 0), total.dtype)
+        found = np.asarray(total / np.maximum(number - ddof, 0), total.dtype)
+    return there(array, (np.sqrt(found) if is_root else found)[()])
 
 
 def _spread(array: DistArray, mask: Any, axis: Axes, keepdims: bool) -> tuple[Any, Any]:
@@ -135,11 +145,12 @@ def _spread(array: DistArray, mask: Any, axis: Axes, keepdims: bool) -> tuple[An
 
 @collective(on_gpus=True)
 def without_nan(array: DistArray, name: str, axis: Axes, keepdims: bool, ddof: float = 0) -> Any:
-    """Return a mean ("mean") or variance ("var") of the elements that are not NaN; NaN without one. Collective."""
+    """Return means ("mean"), variances ("var") or their roots ("std") of elements that are not NaN. Collective."""
     mask = ~array._library.apply(np.isnan, [array.local], None, {})
     if name == "mean":
-        return _mean(array, mask, axis, keepdims)
+        return there(array, _mean(array, mask, axis, keepdims))
     total, number = _spread(array, mask, axis, keepdims)
     number = number - ddof
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(total / np.where(number > 0, number, np.nan), total.dtype)
+        found = np.asarray(total / np.where(number > 0, number, np.nan), total.dtype)
+    return there(array, (np.sqrt(found) if name == "std" else found)[()])

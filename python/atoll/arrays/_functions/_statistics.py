@@ -11,10 +11,11 @@ import atoll
 
 from .._compared import collective, require_host
 from .._layout import is_one
+from .._libraries import on_host
 from .._parts import Parts
 from .._teams import _current
 from . import _binning, _moves, _picking, _sorting
-from ._combined import require_numbers, summed
+from ._combined import require_numbers, summed, there
 from ._moments import sum_of_some, without_nan
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _of_numbers(a: DistArray, ufunc: np.ufunc, axis: Any, dtype: Any, keepdims: 
     require_numbers(a, "sum", dtype)
     mask = ~a._library.apply(np.isnan, [a.local], None, {})
     its = np.dtype(a.dtype if dtype is None else dtype)
-    return np.asarray(sum_of_some(a, a.local, mask, axis, keepdims, its, ufunc), its)[()]
+    return there(a, np.asarray(sum_of_some(a, a.local, mask, axis, keepdims, its, ufunc), its)[()])
 
 
 def nanmean(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:
@@ -93,8 +94,8 @@ def _nanextreme(a: DistArray, axis: Any, keepdims: bool, name: str) -> Any:
         worst, nothing = np.array([limits.max if name == "min" else limits.min + 1, limits.min]).view(a.dtype)
     missing: Any = np.isnan(a)
     found = getattr(np.where(missing, worst, a), name)(axis, keepdims=keepdims)
-    kept: Any = np.where(missing.all(axis, keepdims=keepdims), nothing, found)
-    return kept[()]
+    kept: Any = np.where(on_host(missing.all(axis, keepdims=keepdims)), nothing, on_host(found))
+    return there(a, kept[()])
 
 
 @collective()

@@ -9,7 +9,8 @@ import numpy as np
 import atoll
 
 from .._compared import collective
-from .._functions._combined import Axes, axes_of, by_ufunc
+from .._functions._combined import Axes, axes_of, by_ufunc, there
+from .._functions._elements import reduction
 from .._functions._extremes import extreme, extreme_index
 from .._functions._moments import mean, variance
 from .._updates._exact import reproducible_sum
@@ -29,7 +30,14 @@ class Reductions:
 
     @collective(on_gpus=True)
     def sum(
-        self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False, reproducible: bool = False
+        self,
+        axis: Axes = None,
+        dtype: Any = None,
+        *,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+        reproducible: bool = False,
     ) -> Any:
         """Return the sum along axes, by default all. By default the dtype is that of `numpy.sum`. Collective.
 
@@ -41,6 +49,10 @@ class Reductions:
             Of the result and of the sums on the way.
         keepdims
             Leave the reduced axes in the result, with length 1.
+        initial
+            A number with which the result begins, also without elements.
+        where
+            A mask that broadcasts to the array: other elements are left out.
         reproducible
             Floating-point sums have the same bits for any number of PEs, any distribution and any order of elements. They
             take several times as long, and two temporary arrays of float64 of this PE's part.
@@ -59,17 +71,31 @@ class Reductions:
         ValueError
             If an axis is named twice.
         TypeError
-            If a reproducible sum is asked for in another dtype, or of long doubles.
+            If a reproducible sum is asked for in another dtype, of long doubles, or with `where` or `initial`.
         """
+        if initial is not None or where is not True:
+            if reproducible:
+                raise TypeError(
+                    "a.sum(reproducible=True) takes no where= or initial=; write np.where(mask, a, 0).sum(reproducible=True)."
+                )
+            return reduction("sum")(_this(self), axis, dtype, keepdims=keepdims, where=where, initial=initial)
         this = _this(self)
         if reproducible and this.dtype.kind in "fc":
             if (dtype is not None and np.dtype(dtype) != this.dtype) or this.dtype.char in "gG":
                 raise TypeError("a.sum(reproducible=True) has the dtype of a, float16 to complex128.")
             return reproducible_sum(this, axes_of(this, axis), keepdims)
-        return _there(self, by_ufunc(this, np.add, atoll.sum_reduce, 0, axis, keepdims, dtype))
+        return there(_this(self), by_ufunc(this, np.add, atoll.sum_reduce, 0, axis, keepdims, dtype))
 
     @collective(on_gpus=True)
-    def prod(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    def prod(
+        self,
+        axis: Axes = None,
+        dtype: Any = None,
+        *,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
         """Return the product along axes, by default all. By default the dtype is that of `numpy.prod`. Collective.
 
         Parameters
@@ -80,6 +106,10 @@ class Reductions:
             Of the result and of the products on the way.
         keepdims
             Leave the reduced axes in the result, with length 1.
+        initial
+            A number with which the result begins, also without elements.
+        where
+            A mask that broadcasts to the array: other elements are left out.
 
         Returns
         -------
@@ -95,10 +125,18 @@ class Reductions:
         ValueError
             If an axis is named twice.
         """
-        return _there(self, by_ufunc(_this(self), np.multiply, atoll.prod_reduce, 1, axis, keepdims, dtype))
+        if initial is not None or where is not True:
+            return reduction("prod")(
+                _this(self), axis, dtype, keepdims=keepdims, where=where, initial=initial
+            )
+        return there(
+            _this(self), by_ufunc(_this(self), np.multiply, atoll.prod_reduce, 1, axis, keepdims, dtype)
+        )
 
     @collective(on_gpus=True)
-    def min(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
+    def min(
+        self, axis: Axes = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
         """Return the smallest element along axes, by default all; NaN if there is one. Collective.
 
         Parameters
@@ -107,6 +145,10 @@ class Reductions:
             An axis, or a tuple of them. None: all.
         keepdims
             Leave the reduced axes in the result, with length 1.
+        initial
+            A number with which the result begins, also without elements.
+        where
+            A mask that broadcasts to the array: other elements are left out.
 
         Returns
         -------
@@ -122,12 +164,16 @@ class Reductions:
         TypeError
             If the numbers are complex.
         ValueError
-            If an axis has no elements, or is named twice.
+            If an axis has no elements and no `initial`, or is named twice. If there is a mask without `initial`.
         """
-        return _there(self, extreme(_this(self), axis, keepdims, "min"))
+        if initial is not None or where is not True:
+            return reduction("min")(_this(self), axis, keepdims=keepdims, where=where, initial=initial)
+        return there(_this(self), extreme(_this(self), axis, keepdims, "min"))
 
     @collective(on_gpus=True)
-    def max(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
+    def max(
+        self, axis: Axes = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
         """Return the largest element along axes, by default all; NaN if there is one. Collective.
 
         Parameters
@@ -136,6 +182,10 @@ class Reductions:
             An axis, or a tuple of them. None: all.
         keepdims
             Leave the reduced axes in the result, with length 1.
+        initial
+            A number with which the result begins, also without elements.
+        where
+            A mask that broadcasts to the array: other elements are left out.
 
         Returns
         -------
@@ -151,12 +201,14 @@ class Reductions:
         TypeError
             If the numbers are complex.
         ValueError
-            If an axis has no elements, or is named twice.
+            If an axis has no elements and no `initial`, or is named twice. If there is a mask without `initial`.
         """
-        return _there(self, extreme(_this(self), axis, keepdims, "max"))
+        if initial is not None or where is not True:
+            return reduction("max")(_this(self), axis, keepdims=keepdims, where=where, initial=initial)
+        return there(_this(self), extreme(_this(self), axis, keepdims, "max"))
 
     @collective(on_gpus=True)
-    def any(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
+    def any(self, axis: Axes = None, *, keepdims: bool = False, where: Any = True) -> Any:
         """Return True where any element along axes is true. Collective.
 
         Parameters
@@ -165,6 +217,8 @@ class Reductions:
             An axis, or a tuple of them. None: all.
         keepdims
             Leave the reduced axes in the result, with length 1.
+        where
+            A mask that broadcasts to the array: other elements are left out.
 
         Returns
         -------
@@ -180,10 +234,12 @@ class Reductions:
         ValueError
             If an axis is named twice.
         """
-        return _there(self, by_ufunc(_this(self), np.logical_or, atoll.max_reduce, 0, axis, keepdims))
+        if where is not True:
+            return reduction("any")(_this(self), axis, keepdims=keepdims, where=where)
+        return there(_this(self), by_ufunc(_this(self), np.logical_or, atoll.max_reduce, 0, axis, keepdims))
 
     @collective(on_gpus=True)
-    def all(self, axis: Axes = None, *, keepdims: bool = False) -> Any:
+    def all(self, axis: Axes = None, *, keepdims: bool = False, where: Any = True) -> Any:
         """Return True where all elements along axes are true. Collective.
 
         Parameters
@@ -192,6 +248,8 @@ class Reductions:
             An axis, or a tuple of them. None: all.
         keepdims
             Leave the reduced axes in the result, with length 1.
+        where
+            A mask that broadcasts to the array: other elements are left out.
 
         Returns
         -------
@@ -207,10 +265,12 @@ class Reductions:
         ValueError
             If an axis is named twice.
         """
-        return _there(self, by_ufunc(_this(self), np.logical_and, atoll.min_reduce, 1, axis, keepdims))
+        if where is not True:
+            return reduction("all")(_this(self), axis, keepdims=keepdims, where=where)
+        return there(_this(self), by_ufunc(_this(self), np.logical_and, atoll.min_reduce, 1, axis, keepdims))
 
     @collective(on_gpus=True)
-    def mean(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    def mean(self, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
         """Return the mean along axes, by default all. By default the dtype is that of `numpy.mean`. Collective.
 
         Parameters
@@ -221,6 +281,8 @@ class Reductions:
             Of the result and of the sums on the way.
         keepdims
             Leave the reduced axes in the result, with length 1.
+        where
+            A mask that broadcasts to the array: other elements are left out.
 
         Returns
         -------
@@ -237,11 +299,21 @@ class Reductions:
         ValueError
             If an axis is named twice.
         """
-        return _there(self, mean(_this(self), axis, keepdims, dtype))
+        if where is not True:
+            return there(
+                _this(self), reduction("mean")(_this(self), axis, dtype, keepdims=keepdims, where=where)
+            )
+        return there(_this(self), mean(_this(self), axis, keepdims, dtype))
 
     @collective(on_gpus=True)
     def var(
-        self, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False, correction: float | None = None
+        self,
+        axis: Axes = None,
+        *,
+        ddof: float = 0,
+        keepdims: bool = False,
+        where: Any = True,
+        correction: float | None = None,
     ) -> Any:
         """Return the variance along axes, by default all. Collective.
 
@@ -257,6 +329,8 @@ class Reductions:
             The array API's name of `ddof`.
         keepdims
             Leave the reduced axes in the result, with length 1.
+        where
+            A mask that broadcasts to the array: other elements are left out.
 
         Returns
         -------
@@ -273,11 +347,23 @@ class Reductions:
         ValueError
             If an axis is named twice.
         """
-        return _there(self, variance(_this(self), axis, keepdims, ddof if correction is None else correction))
+        if where is not True:
+            return reduction("var")(
+                _this(self), axis, ddof=ddof, keepdims=keepdims, where=where, correction=correction
+            )
+        return there(
+            _this(self), variance(_this(self), axis, keepdims, ddof if correction is None else correction)
+        )
 
     @collective(on_gpus=True)
     def std(
-        self, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False, correction: float | None = None
+        self,
+        axis: Axes = None,
+        *,
+        ddof: float = 0,
+        keepdims: bool = False,
+        where: Any = True,
+        correction: float | None = None,
     ) -> Any:
         """Return the standard deviation along axes, by default all. Collective.
 
@@ -291,6 +377,8 @@ class Reductions:
             The array API's name of `ddof`.
         keepdims
             Leave the reduced axes in the result, with length 1.
+        where
+            A mask that broadcasts to the array: other elements are left out.
 
         Returns
         -------
@@ -307,8 +395,13 @@ class Reductions:
         ValueError
             If an axis is named twice.
         """
-        return _there(
-            self, np.sqrt(variance(_this(self), axis, keepdims, ddof if correction is None else correction))
+        if where is not True:
+            return reduction("std")(
+                _this(self), axis, ddof=ddof, keepdims=keepdims, where=where, correction=correction
+            )
+        return there(
+            _this(self),
+            np.sqrt(variance(_this(self), axis, keepdims, ddof if correction is None else correction)),
         )
 
     @collective(on_gpus=True)
@@ -336,7 +429,7 @@ class Reductions:
         DtypeMismatch, TypeError
             If the elements are no numbers, or complex ones.
         """
-        return _there(self, extreme_index(_this(self), axis, keepdims, smallest=True))
+        return there(_this(self), extreme_index(_this(self), axis, keepdims, smallest=True))
 
     @collective(on_gpus=True)
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Any:
@@ -363,7 +456,7 @@ class Reductions:
         DtypeMismatch, TypeError
             If the elements are no numbers, or complex ones.
         """
-        return _there(self, extreme_index(_this(self), axis, keepdims, smallest=False))
+        return there(_this(self), extreme_index(_this(self), axis, keepdims, smallest=False))
 
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
         """Return the sum of a diagonal, the same on every PE. Collective.
@@ -383,8 +476,3 @@ class Reductions:
 
 def _this(array: Reductions) -> DistArray:
     return cast("DistArray", array)
-
-
-def _there(array: Reductions, result: Any) -> Any:
-    """Return a result with axes as an array of the library of the parts; a number stays NumPy's."""
-    return _this(array)._library.array(result) if isinstance(result, np.ndarray) and result.ndim else result
