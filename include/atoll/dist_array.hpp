@@ -46,7 +46,8 @@ template <Symmetric T, std::size_t N> class DistArray {
     DistArray() = default;
     /// An array of zeros, of global lengths `shape`. Collective over the team. Throws Error, on every PE:
     /// invalid_argument if grid, distribution or halo do not fit; collective_mismatch if PEs pass different
-    /// ones; out_of_memory. Throws Error(invalid_argument) on a PE that is not a member of the team.
+    /// ones or have different element types; out_of_memory. Throws Error(invalid_argument) on a PE that is
+    /// not a member of the team.
     DistArray(const Team& team, const Index<N>& shape, const DistOptions<N>& options = {})
         : DistArray(team, agreed("DistArray", team, shape, options)) {}
     /// The same over all PEs of a job.
@@ -250,7 +251,7 @@ template <Symmetric T, std::size_t N> class DistArray {
     static detail::Layout<N> agreed(const char* call, const Team& team, const Index<N>& shape,
                                     const DistOptions<N>& options) {
         detail::require_member(call, team);
-        return detail::agreed_layout(team, call, shape, team.n_pes(), options);
+        return detail::agreed_layout<T>(team, call, shape, team.n_pes(), options);
     }
     /// An array of a layout that all PEs have agreed on. Collective.
     DistArray(const Team& team, detail::Layout<N> layout)
@@ -359,7 +360,7 @@ DistArray<T, N> detail::TeamChange<T, N>::redistributed(const DistArray<T, N>& a
     Index<N> shape{};
     std::copy_n(facts.begin(), N, shape.begin());
     const detail::Layout<N> layout =
-        detail::agreed_layout(over, call, shape, static_cast<int>(members.size()), options);
+        detail::agreed_layout<T>(over, call, shape, static_cast<int>(members.size()), options);
 
     DistArray<T, N> made;
     std::optional<Error> problem;

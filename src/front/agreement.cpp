@@ -4,6 +4,7 @@
 #include "common/pe_ranges.hpp"
 #include "common/text.hpp"
 #include "core/calls/call_text.hpp"
+#include "core/calls/element_codes.hpp"
 #include "core/team/gathered.hpp"
 
 #include <algorithm>
@@ -34,11 +35,14 @@ int different_pe(const Team& team, std::uint64_t fingerprint) {
     return other;
 }
 
-void refuse_different(const Team& team, const char* call, int other, const LayoutTexts& passed) {
-    static constexpr std::array names{"shape", "grid", "distribution", "halo"};
+void refuse_different(const Team& team, const char* call, int other, const LayoutTexts& passed,
+                      const MessageElements& elements) {
+    static constexpr std::array names{"element type", "shape", "grid", "distribution", "halo"};
+    std::vector<std::string> mine{core::elements_text(core::elements_of(elements))};
+    mine.insert(mine.end(), passed.begin(), passed.end());
     std::vector<std::string> differing, of_first, of_other;
     for (std::size_t i = 0; i < names.size(); ++i) {
-        const std::string first = text_from(team, 0, passed[i]), second = text_from(team, other, passed[i]);
+        const std::string first = text_from(team, 0, mine[i]), second = text_from(team, other, mine[i]);
         if (first == second) continue;
         differing.emplace_back(names[i]);
         of_first.push_back(std::string(names[i]) + " " + first);

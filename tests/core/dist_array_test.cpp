@@ -158,6 +158,16 @@ TEST_P(DistArrays, DifferentShapesAreNamedOnEveryPe) {
                      {call + "shape. PE 0 called DistArray", " with shape {4, 6}; PE 1 called DistArray",
                       " with shape {5, 6}. All PEs of the team pass the same"},
                      [&] { make({}); });
+        expect_error(
+            ErrorCode::collective_mismatch,
+            {call + "element type. PE 0 called DistArray", " with element type int32; PE 1 called DistArray",
+             " with element type float32. All PEs"},
+            [&] {
+                if (rows == 5)
+                    DistArray<float, 1>(job, {20});
+                else
+                    DistArray<int, 1>(job, {20});
+            });
         DistOptions<2> options{.dist = {Distribution::bounds({0, 4}), Distribution::cyclic(3)}};
         if (rows == 5)
             options = {.dist = {Distribution::replicated(), Distribution::whole()}, .grid = {0, 1}};

@@ -5,9 +5,12 @@
 #include "atoll/team.hpp"
 
 #include <array>
+#include <complex>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace atl::detail {
@@ -19,7 +22,7 @@ using LayoutTexts = std::array<std::string, 4>;
 ATOLL_API int different_pe(const Team& team, std::uint64_t fingerprint);
 /// Throws Error(collective_mismatch), which names what `other` and PE 0 passed. Collective.
 [[noreturn]] ATOLL_API void refuse_different(const Team& team, const char* call, int other,
-                                             const LayoutTexts& passed);
+                                             const LayoutTexts& passed, const MessageElements& elements);
 /// Collective. If a PE of a team has a problem, throws that of the first one on every PE.
 ATOLL_API void raise_together(const Team& team, const char* call, const std::optional<Error>& problem);
 
@@ -43,9 +46,23 @@ template <std::size_t N> LayoutTexts texts_of(const Index<N>& shape, const DistO
     return {text_of(shape), text_of(options.grid), "{" + dist + "}", "{" + halo + "}"};
 }
 
-/// Returns the layout of an array over `n_pes` PEs that all PEs of a team passed. Collective. Throws Error on
-/// every PE: invalid_argument, collective_mismatch.
-template <std::size_t N>
+/// The element type of an array: NumPy's kind and the size.
+template <Symmetric T> constexpr MessageElements array_elements() {
+    char kind = 'V';
+    if constexpr (std::same_as<T, bool>)
+        kind = 'b';
+    else if constexpr (std::floating_point<T> || std::same_as<T, float16>)
+        kind = 'f';
+    else if constexpr (std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>)
+        kind = 'c';
+    else if constexpr (std::integral<T>)
+        kind = std::is_signed_v<T> ? 'i' : 'u';
+    return {kind, static_cast<std::uint32_t>(sizeof(T))};
+}
+
+/// Returns the layout of an array of T over `n_pes` PEs that all PEs of a team passed. Collective. Throws
+/// Error on every PE: invalid_argument, collective_mismatch.
+template <Symmetric T, std::size_t N>
 Layout<N> agreed_layout(const Team& team, const char* call, const Index<N>& shape, int n_pes,
                         const DistOptions<N>& options) {
     Layout<N> layout;
@@ -55,8 +72,12 @@ Layout<N> agreed_layout(const Team& team, const char* call, const Index<N>& shap
     } catch (const Error& error) {
         problem = error;
     }
-    if (const int other = different_pe(team, problem ? 0 : layout.fingerprint()); other >= 0)
-        refuse_different(team, call, other, texts_of(shape, options));
+    constexpr MessageElements elements = array_elements<T>();
+    std::uint64_t fingerprint = problem ? 0 : layout.fingerprint();
+    mix(fingerprint, elements.kind);
+    mix(fingerprint, elements.bytes);
+    if (const int other = different_pe(team, fingerprint); other >= 0)
+        refuse_different(team, call, other, texts_of(shape, options), elements);
     if (problem) throw *problem;
     return layout;
 }
