@@ -434,6 +434,27 @@ def reductions() -> None:
     a.barrier()
     equal("NaN", np.isnan([a.max(), a.min()]), [True, True])
     assert a[3, 4] != a[3, 4]
+    for name in ("nanmean", "nanvar", "nanstd", "nansum", "nanmin"):
+        function = getattr(np, name)
+        equal(name, function(a, axis=0), function(x, axis=0), exact=False)
+        equal(name, function(a), function(x), exact=False)
+
+
+def masks_and_starts() -> None:
+    for dtype, dist in (("float32", "block"), ("int64", DISTS[2])):
+        a, x = made(dtype, dist)
+        mask, chosen = a > 30, x > 30
+        for name, initial in (("sum", 3), ("prod", 1), ("min", 4), ("max", 6)):
+            kept = {"axis": 1} if name != "prod" else {"axis": 1, "dtype": "float64"}
+            found = getattr(a, name)(initial=initial, where=mask, **kept)
+            expected = getattr(x, name)(initial=initial, where=chosen, **kept)
+            assert type(found) is type(a.sum(0)), (name, type(found))
+            equal(f"{name}(where=, initial=)", found, expected, exact=False)
+        for name in ("mean", "var", "std", "any", "all"):
+            expected = getattr(x, name)(0, where=chosen)
+            equal(f"{name}(where=)", getattr(a, name)(0, where=mask), expected, exact=False)
+            equal(f"{name}(where=)", getattr(np, name)(a, 0, where=chosen), expected, exact=False)
+        equal("polyval", np.polyval([2, 0, 1], a), np.polyval([2, 0, 1], x))
 
 
 # ---- other places
@@ -488,7 +509,7 @@ def main() -> None:
         kind.clear()
         kind.update(KINDS[name])
         checks.clear()
-        for check in (makers, parts, boxes, many_rounds, order, elements, halos, streams, computation, reductions, redistributions, devices, *RULES, *FUNCTIONS, *EQUATIONS, *TEAMS, *STREAMS):  # fmt: skip
+        for check in (makers, parts, boxes, many_rounds, order, elements, halos, streams, computation, reductions, masks_and_starts, redistributions, devices, *RULES, *FUNCTIONS, *EQUATIONS, *TEAMS, *STREAMS):  # fmt: skip
             check()
         print(f"PE {atoll.my_pe()}: {name} passed {sum(checks.values())} checks:", checks, flush=True)
     atoll.barrier_all()
