@@ -370,19 +370,20 @@ if(TARGET atoll_nvshmem AND TARGET atoll_cuda AND TARGET CUDA::cudart_static AND
     endif()
 endif()
 
-# The programs that scripts/gpu.sh programs needs on machines with GPUs. `make lint` compiles them everywhere.
-if(TARGET atoll_cli AND TARGET gpu_kernel_ends AND TARGET multi_device_absent)
-    add_custom_target(gpu_programs DEPENDS atoll atoll_cli gpu_kernel_ends multi_device_absent multi_device_elements multi_device_far
-                      multi_device_far_collectives multi_device_mailbox)
-    get_property(_targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
-    list(FILTER _targets INCLUDE REGEX "^(gpu_|examples_gpu_|bench_gpu_)")
-    list(REMOVE_ITEM _targets gpu_programs)
-    add_dependencies(gpu_programs ${_targets})
+# Programs that need a GPU. Without one they are built on demand: `make lint` compiles them everywhere.
+get_property(_targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
+list(FILTER _targets INCLUDE REGEX "^(gpu_|examples_gpu_|bench_gpu_)")
+# Those that scripts/gpu.sh programs needs on machines with GPUs.
+if(TARGET atoll_cli AND TARGET multi_device_absent)
+    add_custom_target(gpu_programs DEPENDS atoll atoll_cli multi_device_absent multi_device_elements multi_device_far
+                      multi_device_far_collectives multi_device_mailbox ${_targets})
     if(TARGET nvrtc_nvshmem)   # also a test, so it is built by default
         add_dependencies(gpu_programs nvrtc_nvshmem)
     endif()
-    if(NOT ATOLL_GPU_PROGRAMS)
-        list(REMOVE_ITEM _targets gpu_unit_tests)   # its GPU is simulated
+endif()
+if(NOT ATOLL_GPU_PROGRAMS)
+    list(REMOVE_ITEM _targets gpu_unit_tests)   # its GPU is simulated
+    if(_targets)
         set_target_properties(${_targets} PROPERTIES EXCLUDE_FROM_ALL ON)
     endif()
 endif()

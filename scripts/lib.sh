@@ -133,13 +133,13 @@ skip_late() {
 }
 
 # cxx_tests PRESET: the C++ tests of a built preset. Tests of one process share processes; jobs of several are ctest's,
-# and count as two processors. Most of their time is waits, so more run than there are cores.
+# and count as two processors. Most of their time is waits, so more run than there are cores. Lint compiles by NVRTC.
 cxx_tests() {
     local ctest="$PWD/$results/ctest-$1.xml"
     check "C++ tests ($1)" --junit "$results/cxx-$1.xml" limited python3 scripts/gtests.py --junit "$results/cxx-$1.xml" \
         --jobs "$((4 * jobs))" "build/$1"/bin/*_tests
     check "C++ jobs ($1)" --junit "$ctest" \
-        limited ctest --preset "$1" -j "$((2 * jobs))" -E '^(common|bootstrap|memory|gpu_unit|transport|core|collective|device)\.' --output-junit "$ctest"
+        limited ctest --preset "$1" -j "$((2 * jobs))" -E '^(common|bootstrap|memory|gpu_unit|transport|core|collective|device)\.|nvrtc$' --output-junit "$ctest"
 }
 
 # closing SUITE...: the table and the one closing line; fails where anything failed.

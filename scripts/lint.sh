@@ -23,6 +23,9 @@ ready=$checked
 # `make test` leaves these out, since no machine without a GPU can run them.
 ! cmake --build build/release --target help 2>/dev/null | grep -q '^gpu_programs:' || [ "$ready" -ne 0 ] ||
     check "programs for GPUs" bash -c "source scripts/lib.sh; build release gpu_programs"
+! ctest --test-dir build/release -N -R 'nvrtc$' 2>/dev/null | grep -q nvrtc || [ "$ready" -ne 0 ] ||
+    check "device headers under NVRTC" --junit "$PWD/$results/nvrtc.xml" bash -c \
+        "source scripts/lib.sh; build release nvrtc_headers nvrtc_nvshmem && ctest --preset release -R 'nvrtc$' --output-junit $PWD/$results/nvrtc.xml"
 [ "$ready" -ne 0 ] || check "headers by every compiler" compile_headers
 for log in clang-tidy headers-by-every-compiler; do
     [ ! -f "$logs/$log.log" ] || tail -n 2 "$logs/$log.log" | cut -c1-300 | sed 's/^/  /'

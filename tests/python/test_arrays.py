@@ -439,9 +439,8 @@ def test_operations_on_arrays_that_hypothesis_draws(job: Job, n: int, examples: 
     assert every - drawn == set() if share == "0/1" else len(drawn) > len(every) // 4
 
 
-@pytest.mark.parametrize("n", [2, 3])
-def test_operations_take_the_memory_that_the_page_states(job: Job, n: int) -> None:
-    assert job("distributed_memory.py", n).stdout == "227 operations\n"
+def test_operations_take_the_memory_that_the_page_states(job: Job) -> None:
+    assert job("distributed_memory.py", 3).stdout == "227 operations\n"
 
 
 BLOCKS = dict(re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```$", PAGE, re.S | re.M))

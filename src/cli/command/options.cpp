@@ -179,7 +179,7 @@ std::optional<RunOptions> parse_run_options(const Arguments& arguments) {
                    "write each PE's output to files in this folder: pe0.out, pe0.err and so on")
         ->type_name("DIR");
     app.add_option("--timeout", timeout,
-                   "end the job after this time in seconds, and print what each PE is doing")
+                   "end the job after this time in seconds with status 124, and print what each PE is doing")
         ->type_name("S");
     app.add_option("--bind", bind, "core: one core for each PE; none (default)")->type_name("core|none");
     app.add_flag(

@@ -261,13 +261,13 @@ def mistakes_are_refused(rng: random.Random) -> None:
             (lambda: np.bincount(line, np.ones(3)), "weights of shape (3,) for (7,)"),
             (
                 lambda: np.std(a, mean=1),
-                "numpy.std of a distributed array takes axis, ddof, keepdims, correction, not mean",
+                "numpy.std of a distributed array takes axis, ddof, keepdims, where, correction, not mean",
             ),
             (lambda: np.add.reduce(a, initial=1), "takes axis, dtype, keepdims, not initial"),
             (lambda: np.zeros_like(a, int, "F"), "takes dtype, not order"),
             (lambda: np.copyto(np.ones(3), a), "copyto: only the source is distributed"),
             (lambda: np.fft.fft(a, out=np.ones(3)), "not out"),
-            (lambda: np.sum(np.ones(3), out=a), "takes axis, dtype, keepdims, not out"),
+            (lambda: np.sum(np.ones(3), out=a), "takes axis, dtype, keepdims, initial, where, not out"),
             (lambda: a.sum(0, int, True), "positional"),
         ]
     )
