@@ -43,7 +43,11 @@ for family, address in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
     store.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     store.bind((address, port))
     store.listen()
-    socket.create_connection(("localhost" if family == socket.AF_INET6 else "127.0.0.1", port)).close()
+    try:  # a machine may lack the name localhost, or one of the addresses
+        reached = socket.create_connection(("127.0.0.1", port))
+    except OSError:
+        reached = socket.create_connection(("::1", port))
+    reached.close()
     store.close()
     print("listened")
 """
