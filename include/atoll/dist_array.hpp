@@ -44,10 +44,10 @@ template <Symmetric T, std::size_t N> class DistArray {
   public:
     /// A handle without an array.
     DistArray() = default;
-    /// An array of zeros, of global lengths `shape`. Collective over the team. Throws Error, on every PE:
-    /// invalid_argument if grid, distribution or halo do not fit; out_of_memory; collective_mismatch if PEs
-    /// pass different ones. They compare element types, too. Throws Error(invalid_argument) on a PE that is
-    /// not a member of the team.
+    /// An array of zeros, of global lengths `shape`. Collective over the team. Throws Error on every PE:
+    /// invalid_argument if grid, distribution or halo do not fit; out_of_memory. Also collective_mismatch, if
+    /// PEs pass different ones or have different element types. Throws Error(invalid_argument) on a PE that
+    /// is not a member of the team.
     DistArray(const Team& team, const Index<N>& shape, const DistOptions<N>& options = {})
         : DistArray(team, agreed("DistArray", team, shape, options)) {}
     /// The same over all PEs of a job.

@@ -65,7 +65,15 @@ def refused(cases: list[tuple[Callable[[], Any], str]]) -> None:
     for function, expected in cases:
         try:
             function()
-        except (TypeError, ValueError, IndexError, AttributeError, UserWarning, atoll.Error) as error:
+        except (
+            TypeError,
+            ValueError,
+            IndexError,
+            AttributeError,
+            UserWarning,
+            atoll.Error,
+            OverflowError,
+        ) as error:
             if expected not in str(error):
                 raise AssertionError(f"{error!r} does not have {expected!r}") from error
         else:

@@ -153,6 +153,41 @@ def reductions_leave_nan_out(rng: random.Random) -> None:
 
 
 @check
+def starts_and_masks_have_the_rules_of_numpy(rng: random.Random) -> None:
+    whole = np.arange(12)
+    a, mask = arrays.from_array(whole), whole > 3
+    same(a.min(initial=2.5, where=mask), whole.min(initial=2.5, where=mask))
+    same((a > 5).max(initial=1, where=mask), (whole > 5).max(initial=1, where=mask))
+    narrow = a.astype("f4")
+    same(
+        narrow.max(initial=np.float64(100), where=mask),
+        whole.astype("f4").max(initial=np.float64(100), where=mask),
+    )
+    refused(
+        [
+            (lambda: a.astype("i1").max(initial=300), "300"),
+            (lambda: a.astype("f8").sum(initial=1j), "complex"),
+            (lambda: a.mean(where=np.full(12, 2)), "a mask of int64; expected bool"),
+            (lambda: a.sum(where=a % 3), "a mask of int64; expected bool"),
+            (lambda: np.tile(a, 2.5), "float"),  # type: ignore[call-overload]
+            (lambda: np.pad(a, True), "expected integers"),
+        ]
+    )
+    same(np.delete(a, np.arange(2, 9)).to_numpy(), np.delete(whole, np.arange(2, 9)))
+    long = np.arange(1000.0)
+    for gone in (np.arange(10, 74), np.arange(0, 128, 2), long % 3 == 0, np.s_[5:900]):
+        same(np.delete(arrays.from_array(long), gone).to_numpy(), np.delete(long, gone))
+    plane = long[:10].reshape(5, 2)
+    same(
+        np.polyval([[1, 2], [3, 4]], arrays.from_array(plane)).to_numpy(), np.polyval([[1, 2], [3, 4]], plane)
+    )
+    # A PE reads another one's part of a mask once that PE is there.
+    row, x = arrays.zeros((1, 12), bool), np.tile(whole, (8, 1))
+    row.local[...] = True
+    close(arrays.from_array(x).mean(1, where=row), x.mean(1))
+
+
+@check
 def reductions_take_masks_and_starts(rng: random.Random) -> None:
     a, whole = some_array(rng, rng.choice(["i8", "f8"]))
     axis = rng.choice([None, *range(a.ndim)])

@@ -1,4 +1,4 @@
-"""Indices along an axis of which a PE makes those of its part alone: ranges where that is possible, else arrays."""
+"""Indices along an axis, in pieces: ranges if possible, else arrays. A PE makes those of its own part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 Piece = range | Array  # indices that follow each other in a result
-FEW = 64  # pieces of an axis, from which on one array of indices is better
+FEW = 64  # with more pieces than this one array of indices is faster
 
 
 class Along(NamedTuple):
@@ -35,21 +35,22 @@ def all_of(n: int) -> Along:
 
 
 def given(indices: Piece) -> Along:
-    """Return indices that exist."""
+    """Return indices that the caller has."""
     return Along(len(indices), lambda start, stop: [indices[start:stop]])
 
 
-def joined(pieces: Sequence[Piece]) -> Along:
-    """Return pieces one after the other."""
-    ends = list(itertools.accumulate(map(len, pieces)))
+def joined(parts: Sequence[Along]) -> Along:
+    """Return indices one after the other."""
+    parts = [each for each in parts if each.length]
+    ends = list(itertools.accumulate(each.length for each in parts))
 
     def cut(start: int, stop: int) -> list[Piece]:
-        found = []
-        for number in range(bisect.bisect_right(ends, start), len(pieces)):
-            before = ends[number] - len(pieces[number])
+        found: list[Piece] = []
+        for number in range(bisect.bisect_right(ends, start), len(parts)):
+            before = ends[number] - parts[number].length
             if before >= stop:
                 break
-            found.append(pieces[number][max(start - before, 0) : stop - before])
+            found += parts[number].cut(max(start - before, 0), min(stop, ends[number]) - before)
         return found
 
     return Along(ends[-1] if ends else 0, cut)
@@ -81,7 +82,9 @@ def repeated(n: int, times: int) -> Along:
 
 
 def without(n: int, deleted: Any) -> Along:
-    """Return the indices of an axis but some: an integer, several, a slice or a mask, as for `numpy.delete`.
+    """Return all indices of an axis except some: an integer, several, a slice or a mask, as for `numpy.delete`.
+
+    For a mask, a slice with a step, or more than 64 integers, it makes an array of all that are left.
 
     Raises
     ------
@@ -92,30 +95,33 @@ def without(n: int, deleted: Any) -> Along:
         its = range(n)[deleted]
         if abs(its.step) == 1 and its:
             low, high = min(its), max(its) + 1
-            return joined([range(low), range(high, n)])
+            return joined([given(range(low)), given(range(high, n))])
     numbers = None if isinstance(deleted, slice) else np.asarray(deleted)
     if numbers is None or numbers.dtype.kind not in "iu" or numbers.size > FEW:
         return given(np.delete(np.arange(n), deleted))
     np.empty((n, 0))[numbers]  # NumPy's error, if one is out of range
     cuts = sorted({int(each) % n for each in numbers.flat})
-    return joined([range(before + 1, after) for before, after in itertools.pairwise([-1, *cuts, n])])
+    return joined([given(range(before + 1, after)) for before, after in itertools.pairwise([-1, *cuts, n])])
 
 
 def padded(n: int, before: int, after: int, mode: str) -> Along:
     """Return the indices of an axis with more at its ends, as `numpy.pad` by a mode takes them from the axis."""
-    return joined([_outside(n, -before, 0, mode), range(n), _outside(n, n, n + after, mode)])
+    return joined([_outside(n, -before, before, mode), all_of(n), _outside(n, n, after, mode)])
 
 
-def _outside(n: int, start: int, stop: int, mode: str) -> Array:
-    """Return the indices from which a mode takes those outside of an axis."""
-    if mode == "edge":
-        return np.broadcast_to(np.int64(0 if start < 0 else n - 1), max(stop - start, 0))
-    places = np.arange(start, stop)
-    if mode == "wrap":
-        return places % n
-    if mode == "symmetric":
-        places %= 2 * n
-        return np.minimum(places, 2 * n - 1 - places)
-    period = max(2 * (n - 1), 1)  # reflect: without the element at the end
-    places %= period
-    return np.minimum(places, period - places) if n > 1 else np.zeros_like(places)
+def _outside(n: int, first: int, length: int, mode: str) -> Along:
+    """Return the indices of elements that a mode puts outside of an axis, from `first` on."""
+
+    def cut(start: int, stop: int) -> list[Piece]:
+        if mode == "edge":
+            return [np.broadcast_to(np.int64(0 if first < 0 else n - 1), stop - start)]
+        places = np.arange(first + start, first + stop)
+        if mode == "wrap":
+            return [places % n]
+        # Symmetric repeats the element at the end, reflect does not.
+        period = 2 * n if mode == "symmetric" else max(2 * (n - 1), 1)
+        places %= period
+        mirrored = np.minimum(places, period - places - (mode == "symmetric"))
+        return [mirrored if n > 1 else np.zeros_like(places)]
+
+    return Along(length, cut)

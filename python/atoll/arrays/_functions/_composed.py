@@ -147,6 +147,11 @@ def polyval(p: Any, x: DistArray) -> DistArray:
     if hasattr(p, "to_numpy"):
         raise TypeError("polyval: the coefficients are distributed; pass p.to_numpy().")
     coefficients = np.asarray(p)
+    if coefficients.ndim > 1:  # each of them broadcasts to x
+        found: Any = np.zeros_like(x)
+        for each in coefficients:
+            found = found * x + each
+        return cast("DistArray", found)
     made = type(x)._of(x._layout, np.result_type(x.dtype, *coefficients[:1]))
     its, part = made._library, made.local
     with before_barrier():

@@ -235,8 +235,11 @@ def _reduced(
     initial: Any = None,
 ) -> Any:
     neutral, ufunc = _STARTS[name]
-    neutral = initial if neutral is None else neutral
     rest = {"keepdims": keepdims} if dtype is None else {"keepdims": keepdims, "dtype": dtype}
+    if initial is not None:  # NumPy converts it, or raises its error
+        more = {} if dtype is None else {"dtype": dtype}
+        initial = getattr(np, name)(np.empty(0, a.dtype), initial=initial, **more)
+        neutral = initial if neutral is None else neutral
     if where is True:
         kept: Any = a
     elif neutral is None:
@@ -252,7 +255,7 @@ def _reduced(
     if initial is None:
         return found
     found = np.asarray(on_host(found))
-    return there(a, ufunc(found, np.asarray(initial).astype(found.dtype))[()])
+    return there(a, ufunc(found, initial)[()])
 
 
 def _spread_of_some(

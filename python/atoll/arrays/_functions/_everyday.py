@@ -91,7 +91,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> DistArray:
 def delete(arr: DistArray, obj: Any, axis: int | None = None) -> DistArray:
     """Return the elements without some along an axis, in blocks. Collective; indices are the same on every PE.
 
-    If more than 64 elements are deleted, each PE makes the remaining indices of that axis, 8 bytes each.
+    For a mask, a slice with a step, or more than 64 integers, each PE makes all remaining indices of that axis, 8 bytes each.
     """
     if hasattr(obj, "_layout"):
         raise TypeError("delete: the indices are distributed; pass b.to_numpy(), or a[~mask] of a mask.")

@@ -83,7 +83,10 @@ def count_of_some(array: DistArray, mask: Any, axis: Axes, keepdims: bool) -> An
 
 
 def require_mask(array: DistArray, mask: Any) -> None:
-    """Raise ShapeMismatch unless a mask broadcasts to an array."""
+    """Raise TypeError unless a mask has elements of bool, and ShapeMismatch unless it broadcasts to an array."""
+    dtype = mask.dtype if hasattr(mask, "dtype") else np.asarray(mask).dtype
+    if not str(dtype).endswith("bool"):
+        raise TypeError(f"where=: a mask of {dtype}; expected bool. Write mask != 0.")
     shape = np.shape(mask)
     if len(shape) > array.ndim or any(
         n not in (1, m) for n, m in zip(reversed(shape), reversed(array.shape), strict=False)
@@ -99,6 +102,8 @@ def part_of_mask(array: DistArray, mask: Any) -> Any:
 
     require_mask(array, mask)
     _common_layout("where", [x for x in (array, mask) if isinstance(x, Parts)])  # type: ignore[misc]
+    if isinstance(mask, Parts):
+        _current.barrier()  # this PE may read what others have written to theirs
     where = array._library
     part = where.array(part_of(mask, array._layout, where))
     return where.broadcast(part, array._layout.extents(_current.my_pe()))

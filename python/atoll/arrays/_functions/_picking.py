@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from .._compared import collective
 from .._layout import Layout, listed, numbers_of
 from .._teams import _current
 from .._teams._exchange import gathered
+from .._together import before_barrier
 from . import _along, _indexed, _moves
 from ._along import Along, Piece
 
@@ -35,13 +37,13 @@ def picked(a: DistArray, indices: Sequence[Along]) -> DistArray:
 
     made = DistArray([each.length for each in indices], a.dtype)
     _current.barrier()
-    if made.local.size:
-        own = [each.cut(*bounds) for each, bounds in zip(indices, made.bounds(), strict=True)]
-        if math.prod(map(len, own)) > _along.FEW:
-            own = [pieces if len(pieces) == 1 else [np.concatenate(pieces)] for pieces in own]
-        for pieces, target in zip(itertools.product(*own), _targets(made.local, own), strict=True):
-            _read(a, pieces, target)
-    _current.barrier()
+    with before_barrier():
+        if made.local.size:
+            own = [each.cut(*bounds) for each, bounds in zip(indices, made.bounds(), strict=True)]
+            if math.prod(map(len, own)) > _along.FEW:
+                own = [pieces if len(pieces) == 1 else [np.concatenate(pieces)] for pieces in own]
+            for pieces, target in zip(itertools.product(*own), _targets(made.local, own), strict=True):
+                _read(a, pieces, target)
     return made
 
 
@@ -195,7 +197,7 @@ def repeat(a: DistArray, repeats: Any, axis: int | None = None) -> DistArray:
     number = a._layout.axis_number(axis)
     n = a.shape[number]
     if np.size(repeats) == 1:
-        wanted = _along.repeated(n, len(np.repeat([0], repeats)))
+        wanted = _along.repeated(n, len(np.repeat(np.empty((1, 0)), repeats, 0)))
     else:
         wanted = _along.given(np.repeat(np.arange(n), repeats))
     return picked(a, [wanted if i == number else own for i, own in enumerate(_all(a))])
@@ -204,7 +206,7 @@ def repeat(a: DistArray, repeats: Any, axis: int | None = None) -> DistArray:
 @collective()
 def tile(A: DistArray, reps: int | Sequence[int]) -> DistArray:
     """Return copies of an array beside each other, in blocks. Collective."""
-    times = [int(n) for n in listed(reps)]
+    times = [operator.index(n) for n in listed(reps)]
     times = [1] * (A.ndim - len(times)) + times
     if min(times, default=0) < 0:
         raise ValueError(f"tile: reps={reps}; expected 0 or more.")
@@ -232,6 +234,10 @@ def pad(array: DistArray, pad_width: Any, mode: str = "constant", constant_value
         raise ValueError(f"pad(mode={mode!r}): expected constant, edge, reflect, symmetric or wrap.")
     if np.ndim(constant_values):
         raise ValueError("pad: constant_values of a distributed array is one number.")
+    if np.asarray(pad_width).dtype.kind not in "iu":
+        raise TypeError(
+            f"pad: pad_width={pad_width!r:.60}; expected integers, one, a pair, or a pair for each axis."
+        )
     widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
     if array.size == 0:
         raise ValueError("pad: the array has no elements.")
