@@ -118,12 +118,13 @@ def compile_text(compiler: str, text: str, *more: str) -> str:
 
 def precompiled(compiler: str, folder: Path) -> list[str]:
     """Flags by which a compiler takes the standard headers from a precompiled one."""
+    is_clang = Path(compiler).name.startswith("clang")
     header = folder / "standard.hpp"
     header.write_text("".join(f"#include <{name}>\n" for name in STANDARD))
-    output = header.with_suffix(".hpp.pch" if compiler.startswith("clang") else ".hpp.gch")
+    output = header.with_suffix(".hpp.pch" if is_clang else ".hpp.gch")
     command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-x", "c++-header", str(header), "-o", str(output)]
     subprocess.run(command, check=True)
-    return ["-include-pch", str(output)] if compiler.startswith("clang") else ["-include", str(header)]
+    return ["-include-pch", str(output)] if is_clang else ["-include", str(header)]
 
 
 def main() -> int:

@@ -440,8 +440,9 @@ def findings(block: Block) -> Iterator[Finding]:
             around = text[max(match.start() - 40, 0) : match.end() + 40]
             yield Finding(block.path, block.line, f"'{match.group()}' (write: {words})", around)
     for sentence in sentences(text):
-        # A word alone, such as `where`, is the name of a parameter in numpydoc's form.
-        if block.kind in {"comment", "docstring"} and OPENINGS.match(sentence) and " " in sentence:
+        # In numpydoc's form a parameter may have the name of NumPy's `where`.
+        is_parameter = block.kind == "docstring" and text.strip() == "where"
+        if block.kind in {"comment", "docstring"} and OPENINGS.match(sentence) and not is_parameter:
             yield Finding(block.path, block.line, "opening", sentence[:90])
         elif block.kind != "name" and INVERTED.match(sentence):
             yield Finding(block.path, block.line, "inverted sentence", sentence[:90])

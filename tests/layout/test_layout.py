@@ -13,6 +13,8 @@ import pytest
 from subjects import subject_fault
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+from headers import precompiled  # noqa: E402 (found in the folder above)
 
 # The folders of src/ from the lowest to the highest (docs/decisions/0002-layers.md). A file includes files of its own
 # folder and of lower ones, never of a higher one or of a neighbour in the same row. `python` is python/src.
@@ -306,16 +308,6 @@ def test_the_environment_is_read_in_one_place() -> None:
     assert not wrong, f"settings are read in src/common; these call getenv: {wrong}"
 
 
-def precompiled(compiler: str, flags: list[str], header: Path) -> list[str]:
-    """Compile a header of the standard headers, and return the flags that use it; none for another compiler than GCC."""
-    names = "algorithm array atomic chrono complex concepts functional memory optional span string string_view utility vector"
-    header.write_text("".join(f"#include <{name}>\n" for name in names.split()))
-    output = header.with_suffix(".hpp.gch")
-    made = run_quietly(compiler, *flags, "-x", "c++-header", str(header), "-o", str(output), text="")
-    is_gcc = made.returncode == 0 and output.read_bytes()[:4] == b"gpch"
-    return ["-include", str(header)] if is_gcc else []
-
-
 @pytest.mark.compiles
 @pytest.mark.timeout(1500)  # compiles for 20 s of a core
 def test_every_public_header_compiles_alone(tmp_path: Path) -> None:
@@ -329,14 +321,13 @@ def test_every_public_header_compiles_alone(tmp_path: Path) -> None:
     if cuda.returncode != 0:
         headers = [file for file in headers if "#include <cuda_" not in file.read_text()]
 
-    warnings = ["-std=c++20", "-Wall", "-Wextra"]
-    standard = precompiled(compiler, warnings, tmp_path / "standard.hpp")
+    flags = ["-std=c++20", "-Wall", "-Wextra", *precompiled(compiler, tmp_path)]
+    flags += ["-fsyntax-only", "-Werror", f"-I{ROOT}/include", f"-I{generated}"]
 
     def compile_alone(header: Path) -> str:
         # Included twice, so that a missing guard is found too.
         name = header.relative_to(ROOT / "include")
         text = f"#include <{name}>\n#include <{name}>\n"
-        flags = [*warnings, *standard, "-fsyntax-only", "-Werror", f"-I{ROOT}/include", f"-I{generated}"]
         run = run_quietly(compiler, *flags, "-x", "c++", "-", text=text)
         return "" if run.returncode == 0 else f"{name}:\n{run.stderr[:2000]}"
 

@@ -10,7 +10,6 @@ import numpy as np
 
 import atoll
 
-from .. import _axis
 from .._compared import collective
 from .._libraries import on_host
 from .._teams import _current
@@ -162,9 +161,7 @@ def trapezoid(y: DistArray, x: Any = None, dx: float = 1.0, axis: int = -1) -> A
     given: Any = x if x is None or hasattr(x, "_layout") else np.asarray(x)
     if x is not None and given.shape != (n,):
         raise ValueError(f"trapezoid: x has shape {given.shape}; expected ({n},), one axis.")
-    if not y._layout.axes[number].is_contiguous:
-        straight = y._layout.with_axis(number, _axis.block(n, y._layout.axes[number].parts))
-        y = type(y)._moved(y._layout, y.local, straight)
+    y = _moves.straight_along(y, number)
     ends = y._layout.axes[number].ends(y._layout.coordinates(_current.my_pe())[number])
     _current.barrier()
     with together("numpy.trapezoid"):

@@ -97,11 +97,7 @@ def delete(arr: DistArray, obj: Any, axis: int | None = None) -> DistArray:
         raise TypeError("delete: the indices are distributed; pass b.to_numpy(), or a[~mask] of a mask.")
     flat = _moves.reshape(arr, -1) if axis is None and arr.ndim != 1 else arr
     number = flat._layout.axis_number(axis or 0)
-    kept = _along.without(flat.shape[number], obj)
-    found: DistArray = _picking.picked(
-        flat, [kept if i == number else _along.all_of(n) for i, n in enumerate(flat.shape)]
-    )
-    return found
+    return _picking.picked_along(flat, number, _along.without(flat.shape[number], obj))
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:

@@ -151,9 +151,8 @@ def array_split(ary: DistArray, indices_or_sections: Any, axis: int = 0) -> list
             raise ValueError("number sections must be larger than 0.")
         each, more = divmod(n, sections)
         cuts = [i * each + min(i, more) for i in range(sections + 1)]
-    every = [_along.all_of(length) for length in ary.shape]
     return [
-        _picking.picked(ary, [*every[:number], _along.given(range(start, stop)), *every[number + 1 :]])
+        _picking.picked_along(ary, number, _along.given(range(start, stop)))
         for start, stop in itertools.pairwise(cuts)
     ]
 

@@ -40,8 +40,6 @@ def _of_nothing(total: Any, dtype: np.dtype[Any], why: str) -> Any:
 
 
 def variance(array: DistArray, axis: Axes, keepdims: bool, ddof: float) -> Any:
-    from .._ufuncs import part_of
-
     axes = axes_of(array, axis)
     its = array._library
     is_half = array.dtype == np.float16
@@ -51,12 +49,23 @@ def variance(array: DistArray, axis: Axes, keepdims: bool, ddof: float) -> Any:
         sums = combine(array, sums, axis, keepdims, atoll.sum_reduce, 0)
         return _of_nothing(sums, kind, "Degrees of freedom <= 0 for slice")
     centre = mean(array, axis, True, np.float32 if is_half else None)
-    distance = array.local - part_of(centre, array._layout, its)
-    squares = (distance.conj() * distance).real if array.dtype.kind == "c" else distance * distance
-    part = its.reduced(np.add, squares, axes)
+    part = its.reduced(np.add, _squares(array, centre), axes)
     total = combine(array, part, axis, keepdims, atoll.sum_reduce, 0)
     variance = total / part.dtype.type(max(count(array, axis) - ddof, 0))
     return variance.astype(np.float16) if is_half else variance
+
+
+def _squares(array: DistArray, centre: Any) -> Any:
+    """Return the squared distances of this PE's elements from a number, or from those of the remaining axes."""
+    from .._ufuncs import part_of
+
+    distance = array.local - part_of(centre, array._layout, array._library)
+    return (distance.conj() * distance).real if array.dtype.kind == "c" else distance * distance
+
+
+def are_numbers(array: DistArray) -> Any:
+    """Return True for each element of this PE's part that is not NaN."""
+    return ~array._library.apply(np.isnan, [array.local], None, {})
 
 
 def sum_of_some(
@@ -137,21 +146,15 @@ def variance_of_some(
 
 def _spread(array: DistArray, mask: Any, axis: Axes, keepdims: bool) -> tuple[Any, Any]:
     """Return the sums of the squared distances from the mean, in their dtype, and the numbers of elements. Collective."""
-    from .._ufuncs import part_of
-
-    its = array._library
-    distance = array.local - part_of(_mean(array, mask, axis, True), array._layout, its)
-    squares = (distance.conj() * distance).real if array.dtype.kind == "c" else distance * distance
-    del distance
-    dtype = its.dtype(squares)
+    squares = _squares(array, _mean(array, mask, axis, True))
     total = sum_of_some(array, squares, mask, axis, keepdims)
-    return np.asarray(total, dtype), count_of_some(array, mask, axis, keepdims)
+    return np.asarray(total, array._library.dtype(squares)), count_of_some(array, mask, axis, keepdims)
 
 
 @collective(on_gpus=True)
 def without_nan(array: DistArray, name: str, axis: Axes, keepdims: bool, ddof: float = 0) -> Any:
     """Return means ("mean"), variances ("var") or their roots ("std") of elements that are not NaN. Collective."""
-    mask = ~array._library.apply(np.isnan, [array.local], None, {})
+    mask = are_numbers(array)
     if name == "mean":
         return there(array, _mean(array, mask, axis, keepdims))
     total, number = _spread(array, mask, axis, keepdims)

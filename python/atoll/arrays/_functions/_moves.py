@@ -264,6 +264,16 @@ def whole_along(a: DistArray, number: int) -> DistArray:
     return a.redistribute(tuple("whole" if i == number else "block" for i in range(a.ndim)))
 
 
+def straight_along(a: DistArray, number: int) -> DistArray:
+    """Return the array, redistributed so that each part has a range of an axis if that is cyclic. Collective."""
+    axis = a._layout.axes[number]
+    if axis.is_contiguous:
+        return a
+    return type(a)._moved(
+        a._layout, a.local, a._layout.with_axis(number, _axis.block(axis.length, axis.parts))
+    )
+
+
 def require_bool(index: DistArray, call: str) -> None:
     """Raise for a distributed index that is neither a mask nor an array of integers."""
     if index.dtype != np.bool_:

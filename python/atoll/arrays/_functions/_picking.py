@@ -81,8 +81,9 @@ def _around(indices: Piece) -> slice:
     return slice(int(indices.min()), int(indices.max()) + 1, 1)
 
 
-def _all(a: DistArray) -> list[Along]:
-    return [_along.all_of(n) for n in a.shape]
+def picked_along(a: DistArray, number: int, indices: Along) -> DistArray:
+    """Return the elements at some indices along an axis, all of the others, in blocks. Collective."""
+    return picked(a, [indices if i == number else _along.all_of(n) for i, n in enumerate(a.shape)])
 
 
 def _checked(name: str, indices: Any, length: int) -> Array:
@@ -137,7 +138,7 @@ def take(a: DistArray, indices: Any, axis: int | None = None) -> Any:
         return made
     flat = wanted.reshape(-1)
     chosen = Along(flat.size, lambda start, stop: [_from_start(flat[start:stop], length)])
-    found = picked(a, [*_all(a)[:number], chosen, *_all(a)[number + 1 :]])
+    found = picked_along(a, number, chosen)
     if wanted.ndim == 1:
         return found
     return _moves.reshape(found, (*a.shape[:number], *wanted.shape, *a.shape[number + 1 :]))
@@ -200,7 +201,7 @@ def repeat(a: DistArray, repeats: Any, axis: int | None = None) -> DistArray:
         wanted = _along.repeated(n, len(np.repeat(np.empty((1, 0)), repeats, 0)))
     else:
         wanted = _along.given(np.repeat(np.arange(n), repeats))
-    return picked(a, [wanted if i == number else own for i, own in enumerate(_all(a))])
+    return picked_along(a, number, wanted)
 
 
 @collective()
@@ -333,10 +334,7 @@ def unstack(x: DistArray, /, *, axis: int = 0) -> tuple[DistArray, ...]:
         raise ValueError("unstack: an array of one axis has numbers, not arrays; use a.to_numpy().")
     found = []
     for index in range(x.shape[number]):
-        one = picked(
-            x,
-            [_along.given(range(index, index + 1)) if i == number else own for i, own in enumerate(_all(x))],
-        )
+        one = picked_along(x, number, _along.given(range(index, index + 1)))
         found.append(squeeze(one, number))
     return tuple(found)
 

@@ -14,7 +14,7 @@ from .._layout import Layout
 from .._teams import _current
 from .._together import before_barrier
 from ._combined import combine
-from ._moves import reshape
+from ._moves import reshape, straight_along
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -48,9 +48,8 @@ def accumulate(a: DistArray, ufunc: np.ufunc, axis: int | None, dtype: Any = Non
         raise atoll.DtypeMismatch(f"{name}: elements of {a.dtype}; expected numbers.")
     its = a._layout
     if not its.axes[number].is_contiguous:
-        straight = its.with_axis(number, _axis.block(a.shape[number], its.axes[number].parts))
-        moved = DistArray._moved(its, a.local, straight)
-        return DistArray._moved(straight, accumulate(moved, ufunc, number, dtype).local, its)
+        found = accumulate(straight_along(a, number), ufunc, number, dtype)
+        return DistArray._moved(found._layout, found.local, its)
     result = ufunc.accumulate(np.zeros(1, a.dtype), dtype=dtype).dtype
     made = DistArray._of(its, result, zero=False)
     part, parts = made.local, its.axes[number].parts

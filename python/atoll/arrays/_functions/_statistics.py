@@ -16,7 +16,7 @@ from .._parts import Parts
 from .._teams import _current
 from . import _binning, _moves, _picking, _sorting
 from ._combined import require_numbers, summed, there
-from ._moments import sum_of_some, without_nan
+from ._moments import are_numbers, sum_of_some, without_nan
 
 if TYPE_CHECKING:
     from .._array import DistArray
@@ -62,9 +62,8 @@ def nanprod(a: DistArray, axis: Any = None, dtype: Any = None, *, keepdims: bool
 
 def _of_numbers(a: DistArray, ufunc: np.ufunc, axis: Any, dtype: Any, keepdims: bool) -> Any:
     require_numbers(a, "sum", dtype)
-    mask = ~a._library.apply(np.isnan, [a.local], None, {})
     its = np.dtype(a.dtype if dtype is None else dtype)
-    return there(a, np.asarray(sum_of_some(a, a.local, mask, axis, keepdims, its, ufunc), its)[()])
+    return there(a, np.asarray(sum_of_some(a, a.local, are_numbers(a), axis, keepdims, its, ufunc), its)[()])
 
 
 def nanmean(a: DistArray, axis: Any = None, *, keepdims: bool = False) -> Any:

@@ -300,9 +300,7 @@ class Reductions:
             If an axis is named twice.
         """
         if where is not True:
-            return there(
-                _this(self), reduction("mean")(_this(self), axis, dtype, keepdims=keepdims, where=where)
-            )
+            return reduction("mean")(_this(self), axis, dtype, keepdims=keepdims, where=where)
         return there(_this(self), mean(_this(self), axis, keepdims, dtype))
 
     @collective(on_gpus=True)
